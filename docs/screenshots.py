@@ -1,8 +1,8 @@
 """Pictures for the documentation: ``python docs/screenshots.py [NAME...]``.
 
-Those of pages are what Chromium shows of a page that tasksim has just written; the animation of the
-README is made of such pictures while a slider moves. Chromium must be installed for them. Figures
-that no page of the documentation draws by its commands are made here, too.
+Pictures of pages are screenshots of pages that tasksim has just written, by Chromium, which must be
+installed; the animation of the README consists of screenshots while a slider moves. Figures that no
+command in the documentation draws are made here, too.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ IS_IDLE = "!tasksimPage.live.jobs.length && !tasksimPage.live.asked"
 SPEEDS = ("1", "1.25", "1.5", "2", "3", "4", "6", "4", "2", "1", "0.7", "0.5", "0.7", "1")
 """Factors of the GPUs' speed, from frame to frame."""
 FRAME_MS, REST_MS = 350, 1600
-"""How long the animation shows a position of the slider, and how long the first and the widest."""
+"""Durations of a frame of the animation, and of the first and the extreme ones, in milliseconds."""
 LOOP_COUNT = 3
-"""How often the animation plays: then it rests, for those whom motion disturbs."""
+"""Number of times that the animation plays; then it rests, for readers whom motion disturbs."""
 
 
 def hybrid(folder: Path, tiles: int) -> Scenario:
@@ -66,7 +66,7 @@ def hybrid(folder: Path, tiles: int) -> Scenario:
 
 
 def picture(browser: Browser) -> bytes:
-    """Return what the browser shows, as PNG."""
+    """Return the visible part of the page as PNG."""
     browser.settle()
     return base64.b64decode(browser.call("Page.captureScreenshot", format="png")["data"])
 
@@ -80,21 +80,21 @@ def save(name: str, png: bytes) -> None:
 
 
 def explore_light(browser: Browser, folder: Path) -> None:
-    """Two runs of one graph: the critical path, a task pinned."""
+    """Show two runs of one graph, the critical path, and a pinned task."""
     runs = [
         tasksim.simulate("cholesky tiles=12", platform="xeon-2c", scheduler=name)
         for name in ("eager", "lws")
     ]
-    tasksim.save_page(runs, folder / "page.html", True)
+    tasksim.save_page(runs, folder / "page.html", force=True)
     browser.open((folder / "page.html").as_uri())
     browser.evaluate("tasksimPage.togglePath(), tasksimPage.pin(tasksimPage.runs[0], 200)")
     save("explore-light.png", picture(browser))
 
 
 def explore_dark(browser: Browser, folder: Path) -> None:
-    """A run on GPUs in the dark: what the pinned task waited for, the copies."""
+    """Show a run on GPUs on a dark page: the waits of the pinned task, and the copies."""
     run = hybrid(folder, 16).solve()
-    tasksim.save_page(run, folder / "page.html", True)
+    tasksim.save_page(run, folder / "page.html", force=True)
     browser.prefer("dark")
     browser.open((folder / "page.html").as_uri())
     span = run.makespan_s
@@ -109,7 +109,7 @@ def explore_dark(browser: Browser, folder: Path) -> None:
 
 
 def explore_play(browser: Browser, folder: Path) -> None:
-    """A run that is played: workers, queues, the estimates for a task, memories."""
+    """Play a run: workers, queues, the estimates for a task, memories."""
     (folder / "node.yaml").write_text(MACHINE)
     run = tasksim.simulate(
         "cholesky tiles=10 tile_size=1024", folder / "node.yaml", durations=DURATIONS,
@@ -138,7 +138,7 @@ def ask(browser: Browser, settings: str) -> None:
 
 
 def explore_live(browser: Browser, folder: Path) -> None:
-    """A live page: one GPU less, links of a quarter of their bandwidth."""
+    """Show a live page with one GPU less and a quarter of the bandwidth of links."""
     browser.resize(1400, 860)
     open_live(browser, folder, 20, "count.cuda=1\nfactor.bandwidth.*=0.25")
     browser.wait(IS_IDLE)
@@ -147,7 +147,7 @@ def explore_live(browser: Browser, folder: Path) -> None:
 
 
 def what_if(browser: Browser, folder: Path) -> None:
-    """The README's animation: the speed of the GPUs changes, and the schedule is drawn anew."""
+    """Make the README's animation: the speed of the GPUs changes, and so does the schedule."""
     browser.resize(960, 540)
     open_live(browser, folder, 12)
     browser.wait(IS_IDLE)
@@ -172,29 +172,29 @@ def what_if(browser: Browser, folder: Path) -> None:
 
 
 def gantt(_: Path) -> None:
-    """The README's figure: a recorded run above its prediction."""
+    """Draw the README's figure: a recorded run above its prediction."""
     recorded = tasksim.load_run(ROOT / "traces" / "cholesky-12-xeon-2c")
     predicted = tasksim.simulate("cholesky tiles=12", "xeon-2c", scheduler="lws")
     figure = tasksim.figure([recorded, predicted])
-    tasksim.save_figure(figure, IMAGES / "gantt.png", True)
+    tasksim.save_figure(figure, IMAGES / "gantt.png", force=True)
 
 
 def memories(folder: Path) -> None:
-    """Copies between memories that are too small, and how full these were."""
+    """Draw the copies between memories that are too small, and how full these are."""
     small = MACHINE.replace("1 GiB", "256 MiB").replace("count: 8", "count: 10")
     (folder / "node.yaml").write_text(small)
     run = tasksim.simulate(
         "cholesky tiles=20 tile_size=960 dtype=float32", folder / "node.yaml",
         durations=DURATIONS, scheduler="dmdas",
     )  # fmt: skip
-    tasksim.save_figure(tasksim.figure(run), IMAGES / "memories.png", True)
+    tasksim.save_figure(tasksim.figure(run), IMAGES / "memories.png", force=True)
 
 
 def panels(_: Path) -> None:
-    """Panels that are drawn only if they are asked for."""
+    """Draw panels that are not drawn by default."""
     run = tasksim.simulate("cholesky tiles=20", "xeon-24c", scheduler="prio")
     figure = tasksim.figure(run, ["gantt", "iterations", "utilisation", "lackready", "gflops"])
-    tasksim.save_figure(figure, IMAGES / "panels.png", True, dots_per_inch=85.0)
+    tasksim.save_figure(figure, IMAGES / "panels.png", force=True, dots_per_inch=85.0)
 
 
 PICTURES = (explore_light, explore_dark, explore_play, explore_live, what_if)

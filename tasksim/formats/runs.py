@@ -48,7 +48,7 @@ CONVERSION_HINTS: Final = {
     ".zst": _ZSTD, ".zstd": _ZSTD, ".nsys-rep": _NSYS, ".qdrep": _NSYS, ".pftrace": _PERFETTO,
     ".perfetto-trace": _PERFETTO,
 }  # fmt: skip
-"""Suffix of binary traces that are not read -> the program that converts them."""
+"""Suffix of a binary trace that is not read -> the command that converts it."""
 
 _log = Log("formats")
 

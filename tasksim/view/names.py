@@ -1,4 +1,4 @@
-"""Runs as functions of views take them, and short names of them."""
+"""Runs given to views, and short names for them."""
 
 from __future__ import annotations
 

@@ -186,7 +186,10 @@ def test_a_binary_profile_of_taskflow_says_the_same_as_json(tmp_path):
     [
         (binary_profile()[:10], "the file ends within its header"),
         (binary_profile()[:-5], r"the file ends within \[1\].data\[0\].data\[0\]"),
-        (b"TFPX\x02" + binary_profile()[5:], "of version 2; legal: version 1, or JSON"),
+        (
+            b"TFPX\x02" + binary_profile()[5:],
+            "got version 2 of Taskflow's binary profiles; legal: 1, or a profile in JSON",
+        ),
         (
             binary_profile()[:-9] + b"\xff" * 20,
             r"\[1\].data\[0\].data\[0\]: a number of more than 10 bytes",
@@ -259,7 +262,7 @@ def test_jobs_of_slurm_are_tasks_without_their_steps(tmp_path):
         (180.0, 270.0, "eval", "worker1"),
     ]
     assert trace.run.tasks.submitted_s.tolist() == [0.0, 30.0]
-    assert "1 step of jobs, as 7.batch, counted with their jobs" in trace.notes
+    assert "1 step of jobs, such as 7.batch, counted with their jobs" in trace.notes
 
 
 @pytest.mark.parametrize(

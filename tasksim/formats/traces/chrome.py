@@ -103,7 +103,7 @@ def read_chrome(path: Path, skip_bad: bool = False) -> RecordedTrace:
     _add_flows(found, events, tasks)
     if not own:
         if is_of_pytorch(slices):
-            found.follow_each_other("a thread or stream")
+            found.chain_by_worker("a thread or stream")
         found.spread_overlaps(OVERLAP_SLACK_S)
         phases = (str(event.get("ph")) for event in events)
         for phase, count in Counter(phase for phase in phases if phase not in PHASES_READ).items():

@@ -250,10 +250,10 @@ class Records:
                 + listed(more, MAX_WORKERS_IN_NOTE)
             )
 
-    def follow_each_other(self, what: str) -> None:
+    def chain_by_worker(self, workers: str) -> None:
         """Let each task depend on the one before it on its worker, unless they overlap.
 
-        *what* names the workers in a note.
+        *workers* names the workers in a note: "a thread".
         """
         names, last = list(self.number), dict[str, int]()
         for task in sorted(range(len(self)), key=lambda at: (self.start_s[at], self.end_s[at])):
@@ -263,7 +263,7 @@ class Records:
                 words = dict.fromkeys([*self.before[task].split(), names[one]])
                 self.before[task] = " ".join(words)
                 self.has_edges = True
-        self.note(f"tasks of {what} are in order: each depends on the one before")
+        self.note(f"tasks of {workers} are in order: each depends on the one before")
 
     def _spread(self, slack_s: float, name_of: Callable[..., str]) -> None:
         idle: dict[str, list[int]] = {}

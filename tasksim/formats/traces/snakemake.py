@@ -29,16 +29,17 @@ METADATA_DATABASE: Final = "metadata.db"
 """Database in which Snakemake can keep the metadata instead."""
 LONG_NAME: Final = "@"
 """Beginning of the folders into which a name that is too long for a file is split."""
-LARGEST_S: Final = 1e12
+MAX_TIME_S: Final = 1e12
 """Upper bound of times in seconds, thirty thousand years."""
 LOG_RESOLUTION_S: Final = 1.0
 """Resolution of the times in Snakemake's log, in seconds."""
-ZONE_STEP_S: Final = 900.0
-"""Time in seconds of which the offsets of all time zones are multiples."""
-LARGEST_ZONE_S: Final = 14 * 3600.0
+ZONE_OFFSET_STEP_S: Final = 900.0
+"""Greatest common divisor of the offsets of all time zones, in seconds."""
+MAX_ZONE_OFFSET_S: Final = 14 * 3600.0
 """Largest offset of a time zone, in seconds."""
 MAX_DELAY_S: Final = 60.0
-"""Time in seconds within which Snakemake notices the end of a job; later is another run."""
+"""Longest time in seconds until Snakemake notices the end of a job: a later end in the log is of
+another run."""
 
 _LOG_LINE: Final = re.compile(
     r"\s*(?:\[(?P<date>\w{3} \w{3} .\d [\d:]{8} \d{4})\]"
@@ -90,29 +91,7 @@ def read_snakemake(path: Path, skip_bad: bool = False) -> RecordedTrace:
         known["endtime"] = max(known["endtime"], record["endtime"])
         known["outputs"].append(_output_of(file, folder))
         maker[known["outputs"][-1]] = job
-    backwards = [record for record in jobs.values() if record["starttime"] > record["endtime"]]
-    if backwards:  # 'run:' has another process note the start, too late
-        logged, unknown = _logged(found, folder), 0
-        for record in backwards:
-            start = _logged_start(record, logged)
-            if start is None:
-                unknown += 1
-                record["starttime"] = record["endtime"]
-                continue
-            # Within its second, it starts when the last of its input files is there.
-            ends = [jobs[maker[file]]["endtime"] for file in record["input"] if file in maker]
-            start = max([start, *(end for end in ends if end < start + LOG_RESOLUTION_S)])
-            record["starttime"] = min(start, record["endtime"])
-        if unknown < len(backwards):
-            found.note(
-                "starts of jobs with 'run:', which their metadata lack, are those of Snakemake's "
-                f"log, in whole seconds: {len(backwards) - unknown}"
-            )
-        if unknown:
-            found.note(
-                "jobs without a start, as Snakemake writes none for 'run:' but in a log that is "
-                f"not there, count as 0 s: {unknown}"
-            )
+    _correct_starts(found, folder, list(jobs.values()), {file: jobs[maker[file]] for file in maker})
     names = {job: f"job{number}" for number, job in enumerate(jobs)}
     for job, record in jobs.items():
         before = dict.fromkeys(
@@ -176,7 +155,41 @@ def _record(found: Records, file: Path) -> dict[str, Any] | None:
 def _is_time(value: object) -> bool:
     if value is None:  # of a job that did not end
         return True
-    return isinstance(value, float | int) and type(value) is not bool and 0 <= value < LARGEST_S
+    return isinstance(value, float | int) and type(value) is not bool and 0 <= value < MAX_TIME_S
+
+
+def _correct_starts(
+    found: Records, folder: Path, jobs: list[dict[str, Any]], maker: dict[str, dict[str, Any]]
+) -> None:
+    """Take the starts of jobs with 'run:' from Snakemake's log.
+
+    The metadata of such a job have no start: another process writes it there when the job has
+    ended. *maker* has the job that makes each file.
+    """
+    backwards = [record for record in jobs if record["starttime"] > record["endtime"]]
+    if not backwards:
+        return
+    logged, unknown = _logged(found, folder), 0
+    for record in backwards:
+        start = _logged_start(record, logged)
+        if start is None:
+            unknown += 1
+            record["starttime"] = record["endtime"]
+            continue
+        # The log has whole seconds; a job starts once the last of its input files is there.
+        ends = [maker[file]["endtime"] for file in record["input"] if file in maker]
+        start = max([start, *(end for end in ends if end < start + LOG_RESOLUTION_S)])
+        record["starttime"] = min(start, record["endtime"])
+    if unknown < len(backwards):
+        found.note(
+            "starts of jobs with 'run:', which their metadata lack, are those of Snakemake's "
+            f"log, in whole seconds: {len(backwards) - unknown}"
+        )
+    if unknown:
+        found.note(
+            "jobs with 'run:' count as 0 s if their start is in no log of Snakemake's, as their "
+            f"metadata lack it: {unknown}"
+        )
 
 
 def _logged(found: Records, folder: Path) -> dict[str, tuple[float, float]]:
@@ -214,9 +227,9 @@ def _logged_start(record: dict[str, Any], logged: dict[str, tuple[float, float]]
     if found is None:
         return None
     start, end = found
-    zone_s = ZONE_STEP_S * round((end - record["endtime"]) / ZONE_STEP_S)
+    zone_s = ZONE_OFFSET_STEP_S * round((end - record["endtime"]) / ZONE_OFFSET_STEP_S)
     is_that_run = abs(end - zone_s - record["endtime"]) <= MAX_DELAY_S
-    return start - zone_s if is_that_run and abs(zone_s) <= LARGEST_ZONE_S else None
+    return start - zone_s if is_that_run and abs(zone_s) <= MAX_ZONE_OFFSET_S else None
 
 
 def _output_of(file: Path, folder: Path) -> str:

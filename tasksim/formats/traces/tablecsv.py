@@ -52,22 +52,22 @@ WRITTEN_COLUMNS: Final = (
 )  # fmt: skip
 """Columns that are written, followed by one per parameter."""
 SLURM_COLUMNS: Final = {"jobid": "task", "jobname": "kernel", "submit": "submitted"}
-"""Columns of Slurm's ``sacct -P``, in small letters -> what they are here."""
+"""Columns of Slurm's ``sacct -P``, in small letters -> columns here."""
 NSYS_COLUMNS: Final = {"name": "kernel", "strm": "worker", "corrid": ""}
-"""Columns of ``nsys stats --report cuda_gpu_trace`` -> what they are here: a correlation is no
-parameter, as it numbers launches."""
+"""Columns of ``nsys stats --report cuda_gpu_trace`` -> columns here, or "" for one that is left
+out: a correlation is no parameter, as it numbers launches."""
 ROCPROF_COLUMNS: Final = {
     "kernel_name": "kernel", "queue_id": "worker", "start_timestamp": "start_ns",
     "end_timestamp": "end_ns", "correlation_id": "", "dispatch_id": "", "kernel_id": "",
     "thread_id": "",
 }  # fmt: skip
-"""Columns of the kernel trace of ``rocprofv3`` -> what they are here."""
+"""Columns of the kernel trace of ``rocprofv3`` -> columns here, or ""."""
 DIALECTS: Final = {
     "jobid": (SLURM_COLUMNS, ""),
     "strm": (NSYS_COLUMNS, "stream "),
     "kernel_name": (ROCPROF_COLUMNS, "queue "),
 }
-"""Column, in small letters, by which a table is known to be of another tool -> its words, and the
+"""Column, in small letters, that only one tool writes -> the columns of its tables, and the
 beginning of the names of its workers."""
 DEVICE_COLUMNS: Final = ("Device", "Agent_Id")
 """Columns that name the device of a stream or queue."""
@@ -127,11 +127,11 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
             row["worker"] = f"{device and device + '/'}{prefix}{row['worker'] or 'none'}"
         _add(found, row, times, others, line, lost)
     if steps:
-        found.note(f"{counted(steps, 'step')} of jobs, as 7.batch, counted with their jobs")
+        found.note(f"{counted(steps, 'step')} of jobs, such as 7.batch, counted with their jobs")
     if "worker" not in header:
         found.spread_over_workers()
     elif prefix:
-        found.follow_each_other("a stream or queue")
+        found.chain_by_worker("a stream or queue")
         found.spread_overlaps(OVERLAP_SLACK_S)
     if "kernel" not in header:
         found.note("the table has no kernel of each task: the same one for all is assumed")
@@ -147,15 +147,15 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
 
 
 def _mark_of(header: list[str]) -> str | None:
-    """Return the column by which a table is known to be of another tool, if it has one."""
+    """Return the key of :data:`DIALECTS` that is a column of the table, if there is one."""
     names = {name.lower() for name in header}
     return next((mark for mark in DIALECTS if mark in names), None)
 
 
 def _words(header: list[str]) -> list[str]:
-    """Return a header in the words of this table, as far as it has these or another tool's.
+    """Return a header with the names of columns here, of a table of this kind or of another tool.
 
-    Columns that are left out have no name.
+    Columns that are left out have the name "".
     """
     mark = _mark_of(header)
     known = {name: name for name in KNOWN_COLUMNS} | (DIALECTS[mark][0] if mark else {})

@@ -1,7 +1,7 @@
 """Profiles of Taskflow (``TF_ENABLE_PROFILER``): the tasks of each worker.
 
 Taskflow 4.1 writes them in a binary form, ``.tfp``, and earlier ones in JSON. A binary file is
-decoded to what JSON would have said.
+decoded to the same objects as JSON.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ LARGEST_US: Final = 1e18
 PROFILE_KEYS: Final = ("executor", "worker", "level")
 """Keys at the beginning of a profile, in their order."""
 BINARY_MAGIC: Final = b"TFPX"
+"""First bytes of a binary profile."""
 BINARY_VERSION: Final = 1
+"""Version of the binary form that is read."""
 BINARY_TYPES: Final = ("static", "subflow", "condition", "module", "async")
 """Types of tasks in a binary profile, by their numbers."""
 MAX_VARINT_BYTES: Final = 10
-"""Number of bytes of a number of 64 bits, seven bits in each."""
+"""Largest number of bytes of a number of 64 bits, with seven bits per byte."""
 
 
 def read_tfprof(path: Path, skip_bad: bool = False) -> RecordedTrace:
@@ -59,7 +61,7 @@ def read_tfprof(path: Path, skip_bad: bool = False) -> RecordedTrace:
     from tasksim.formats.traces.recorded_trace import assembled
 
     if _is_binary(path):
-        executors: Any = _Binary(path).executors()
+        executors: Any = _BinaryReader(path).executors()
     else:
         try:
             executors = parse_json(read_text(path))
@@ -120,12 +122,12 @@ def _is_binary(path: Path) -> bool:
         return file.read(len(BINARY_MAGIC)) == BINARY_MAGIC
 
 
-class _Binary:
-    """A binary profile, which is read from its begin to its end.
+class _BinaryReader:
+    """Reader of a binary profile, from its beginning to its end.
 
-    Each executor has 24 bytes, the names of its tasks in a row, and a list of tasks for each worker
-    and level. A task has its begin, since that of the task before, and its duration in
-    microseconds, seven bits in each byte; then the place and the length of its name.
+    Each executor has a header of 24 bytes, the names of its tasks without separators, and a list of
+    tasks per worker and level. A task has the time since the start of the task before and its own
+    duration, in microseconds with seven bits per byte; then the place and the length of its name.
     """
 
     def __init__(self, path: Path) -> None:
@@ -135,12 +137,12 @@ class _Binary:
         version, _flags, self._count = self._fields("<HHI", "its header")
         if version != BINARY_VERSION:
             raise InputError(
-                f"{path}: a profile of Taskflow of version {version}; legal: version "
-                f"{BINARY_VERSION}, or JSON"
+                f"{path}: got version {version} of Taskflow's binary profiles; legal: "
+                f"{BINARY_VERSION}, or a profile in JSON"
             )
 
     def executors(self) -> list[dict[str, Any]]:
-        """Return the executors as a profile in JSON has them."""
+        """Return the executors in the form of a profile in JSON."""
         read: list[tuple[int, int, list[dict[str, Any]]]] = []
         for number in range(self._count):
             where = f"[{number}]"

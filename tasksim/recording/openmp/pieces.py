@@ -79,7 +79,7 @@ out and inout of all memory. Tasks of an inoutset may run together, as those of 
 A written datum is also read: out does not promise that the whole old value is replaced."""
 _ALL_MEMORY: Final = (8, 9)
 FIRST_EVENT_THREAD: Final = 1 << 12
-"""Number that the first worker for events has for a thread, above those of all threads."""
+"""Thread number of the first worker for events, above the numbers of all threads."""
 _COLUMNS: Final = (
     *("task", "role", "phase", "site", "creates"),
     *("created_ns", "start_ns", "end_ns", "cpu_ns", "thread", "clock_ns"),
@@ -172,6 +172,7 @@ class _Walk:
         self._fulfilled: dict[int, list[int]] = {}
         """Pieces that fulfilled the events of detached tasks."""
         self._events = 0
+        """Number of events that no task fulfilled."""
         self._rest: dict[int, list[int]] = {}
         """Per task the last pieces of its descendants that it has not waited for, if any."""
         self._region_end: dict[int, list[int]] = {}
