@@ -1,7 +1,7 @@
 """Fit of the cost of far data to native runs.
 
-How far the data of a task are follows from the order in which a run's tasks started. Samples keep
-it, so that models are fitted to durations without what far data cost in each run.
+The distance of a task's data follows from the order in which the tasks of a run started. Samples
+keep the bytes that were far, so that models are fitted to durations without their cost.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class FarTable:
             del of[number]
 
     def __len__(self) -> int:
-        """Return how many pairs of a kernel and a run there are."""
+        """Return the number of pairs of a kernel and a run."""
         return sum(map(len, self._of.values()))
 
     @property
@@ -135,7 +135,7 @@ class FarTable:
         return seen & (self._reused_bytes > 0)
 
     def columns(self, kernel: str, samples: Samples) -> Floats:
-        """Return the same of *samples* of *kernel*; NaN where it is unknown."""
+        """Return the bytes that *samples* of *kernel* accessed, as in the table; NaN: unknown."""
         found = np.full((len(self.reaches.reaches), 4, len(samples)), np.nan)
         if samples.accessed_bytes is not None:
             found[:] = samples.accessed_bytes.T

@@ -83,10 +83,11 @@ def explore_command(
 
     GRAPH and the options are those of 'tasksim simulate'. A parameter of the graph with several
     values, tiles=4..24, tile_size=128,256,512 or n=64..512:log, gets a slider over them. Without
-    such, all whole numbers get sliders around their values, if the graphs are few and small.
+    such parameters, each integer parameter gets a slider around its value, if the graphs are few
+    and small.
 
     GRAPH may also be the folder of a recorded run. A simulated run is explored with its own
-    scenario, which no option can change; sliders may be asked for. A native run is replayed on the
+    scenario, which no option can change; KEY=VALUES adds sliders. A native run is replayed on the
     platform where it ran, unless --platform or --workers is given.
     """
     from tasksim.scenario.resolved import Source

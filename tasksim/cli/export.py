@@ -110,8 +110,7 @@ def starpu(
 ) -> None:
     """Write kernel models as performance models of StarPU.
 
-    Measured durations become histories of StarPU's codelets, and the coefficients of regressions
-    stay.
+    Measured durations become histories of StarPU's codelets; coefficients of regressions are kept.
     """
     refuse_unwritable(sampling / "codelets" / "x")
     from tasksim.base.library import find
@@ -131,12 +130,16 @@ def starpu(
 
 
 WRITERS = {
-    "paje": ("paje", "run.trace", "a Paje trace, which ViTE, PajeNG and StarVZ open"),
-    "starvz": ("starvz", "starvz/", "the Parquet tables of StarVZ, in a folder"),
-    "csv": ("task-table", "run.csv", "a table of tasks"),
-    "dot": ("dot", "run.dot", "its graph in DOT, as SimGrid has it"),
-    "wfformat": ("wfformat", "flow.json", "its graph as a workflow of WfCommons"),
-    "tasks.rec": ("tasks.rec", "tasks.rec", "the records of StarPU's trace tool"),
+    "paje": (
+        "paje",
+        "run.trace",
+        "Write a run as a Paje trace, which ViTE, PajeNG and StarVZ open.",
+    ),
+    "starvz": ("starvz", "starvz/", "Write a run as the Parquet tables of StarVZ, in a folder."),
+    "csv": ("task-table", "run.csv", "Write a run as a table of tasks."),
+    "dot": ("dot", "run.dot", "Write the graph of a run in DOT, in SimGrid's form."),
+    "wfformat": ("wfformat", "flow.json", "Write the graph of a run as a workflow of WfCommons."),
+    "tasks.rec": ("tasks.rec", "tasks.rec", "Write a run as the records of StarPU's trace tool."),
 }
 """Commands, each with the format that writes, an example's name, and a summary."""
 
@@ -182,7 +185,7 @@ def perfetto(runs: tuple[Path, ...], output: Path, arrows: Arrows, force: bool) 
     note_written(output)
 
 
-def _add(name: str, form: str, example: str, what: str) -> None:
+def _add(name: str, form: str, example: str, summary: str) -> None:
     """Add the command that writes one format."""
 
     def write(run: Path, output: Path, force: bool) -> None:
@@ -199,12 +202,11 @@ def _add(name: str, form: str, example: str, what: str) -> None:
             writer(found, output, force)
         note_written(output)
 
-    write.__doc__ = f"Write a run as {what}."
+    write.__doc__ = summary
     command: Any = force_option(_output(write))
     command = click.argument("run", type=PATH, metavar="RUN")(command)
     examples = [f"tasksim export {name} runs/dm -o {example}"]
-    short = f"Write a run as {what}."
-    exporting.command(name, examples=examples, short_help=short)(command)
+    exporting.command(name, examples=examples, short_help=summary)(command)
 
 
 for _name, _writer in WRITERS.items():

@@ -147,7 +147,7 @@ def cli(ctx: click.Context) -> None:
 def study() -> None:
     """Simulate a grid of graphs, platforms, schedulers, settings and seeds.
 
-    A study file describes the grid. The answers go to a folder, cell by cell, so that a study can
+    A study file describes the grid. The results go to a folder, cell by cell, so that a study can
     be stopped at any time, and resumes where it was.
     """
 

@@ -138,7 +138,7 @@ def kernels(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Report on the kernels of recorded runs, and on the errors of their models.
+    """Report on the kernels of recorded runs, and on errors of their models.
 
     RUN is a folder that 'tasksim run -o' or 'tasksim simulate -o' wrote. Each kernel gets a page on
     its model in --models, or else on a linear model with searched terms, fitted to the run's own

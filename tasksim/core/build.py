@@ -34,10 +34,10 @@ from tasksim.core.compiler import (
     EXPORT_MAP,
     FAST_FLAGS,
     LIBRARY_FLAGS,
-    OFFERED_BY_RECORDER,
+    RECORDER_EXPORT_MAP,
     SANITIZER_FLAGS,
     STATIC_LINK_FLAGS,
-    WASM_FAST,
+    WASM_FAST_FLAGS,
     Compiler,
     NoCompiler,
     NotBuilt,
@@ -142,7 +142,7 @@ def build_wasm(target: Path = WASM_PATH, *, compiler: Compiler | None = None) ->
     work = _work_of(FOLDER).with_name("wasm")
     compiler = compiler or find_wasm_compiler()
     return _make(
-        target, work, FOLDER, compiler, WASM_FAST, [()], without=_NOT_FOR_WASM, by_folder=True
+        target, work, FOLDER, compiler, WASM_FAST_FLAGS, [()], without=_NOT_FOR_WASM, by_folder=True
     )
 
 
@@ -160,7 +160,7 @@ def build_recorder(target: Path = BUILT_RECORDER, *, compiler: Compiler | None =
         compiler,
         FAST_FLAGS,
         _LINK_ATTEMPTS,
-        offered=OFFERED_BY_RECORDER,
+        offered=RECORDER_EXPORT_MAP,
     )
 
 

@@ -51,20 +51,20 @@ only its interface."""
 EXPORT_MAP: Final = "{ global: tasksim_*; local: *; };\n"
 """Exported symbols. Templates of C++'s library in the core stay local: otherwise those of another
 library in the process could replace them, or be replaced by them."""
-OFFERED_BY_RECORDER: Final = "{ global: ompt_start_tool; GOMP_taskloop*; tasksim_*; local: *; };\n"
+RECORDER_EXPORT_MAP: Final = "{ global: ompt_start_tool; GOMP_taskloop*; tasksim_*; local: *; };\n"
 """Exported symbols of the recorder of OpenMP programs: ours, and the one that runtimes look for."""
 STATIC_LINK_FLAGS: Final = ("-static-libstdc++", "-static-libgcc")
 """Flags that link C++'s own library statically, so that the core needs only the C library."""
 
-WASM_COMMON: Final = (
+WASM_COMMON_FLAGS: Final = (
     "-std=c++20", "-fwasm-exceptions", "-mexception-handling", "-fvisibility=hidden",
 )  # fmt: skip
 """Flags of all units for WebAssembly, with its own exceptions; ``wasm/exceptions.cpp`` has the
 functions that they need."""
-WASM_FAST: Final = ("-O2",)
+WASM_FAST_FLAGS: Final = ("-O2",)
 WASM_STACK_BYTES: Final = 1 << 20
 """Size of the stack, bytes: what systems give a thread; the core's routines are not on it."""
-WASM_OFFERED: Final = (
+WASM_EXPORTS: Final = (
     "core_version", "core_sources", "core_compiler", "graph_new", "graph_free", "platform_new",
     "platform_free", "replay_new", "replay_go_on", "replay_outcome", "replay_tasks", "replay_log",
     "replay_decisions", "replay_numa", "log_free", "replay_free", "cluster_new", "cluster_outcome",
@@ -72,15 +72,15 @@ WASM_OFFERED: Final = (
 )  # fmt: skip
 """Functions of the interface that the module exports: those that ``view/page/script/core.js``
 calls."""
-WASM_LINKED: Final = (
+WASM_LINK_FLAGS: Final = (
     "-mexec-model=reactor",  # a library, not a program
     "-s",
     "-Wl,--gc-sections",
     f"-Wl,-z,stack-size={WASM_STACK_BYTES}",
     *(f"-Wl,--export={name}" for name in ("malloc", "free")),
-    *(f"-Wl,--export=tasksim_{name}" for name in WASM_OFFERED),
+    *(f"-Wl,--export=tasksim_{name}" for name in WASM_EXPORTS),
 )
-WASM_TARGET: Final = ("-target", "wasm32-wasi")
+WASM_TARGET_FLAGS: Final = ("-target", "wasm32-wasi")
 
 
 class NotBuilt(TasksimError):
@@ -168,8 +168,8 @@ def find_wasm_compiler() -> Compiler:
                 "no compiler for WebAssembly was found: 'python -m pip install ziglang' installs "
                 "one; or name a Clang for wasm32-wasi and its flags in WASM_CXX"
             )
-        command = [zig, "c++", *WASM_TARGET]
-    return Compiler(tuple(command), _version_of(command), WASM_COMMON, WASM_LINKED)
+        command = [zig, "c++", *WASM_TARGET_FLAGS]
+    return Compiler(tuple(command), _version_of(command), WASM_COMMON_FLAGS, WASM_LINK_FLAGS)
 
 
 def sanitizing(compiler: Compiler, sanitize: Sequence[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
+from tasksim.base.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -207,7 +208,9 @@ def _read_perf_stat(text: str, path: Path) -> Counted:
     for number, fields in _perf_rows(text):
         where = f"{path}:{number}"
         if len(fields) <= PERF_SHARE:
-            raise InputError(f"{where}: got {len(fields)} fields; legal: those of perf stat -x,")
+            raise InputError(
+                f"{where}: got {counted(len(fields), 'field')}; legal: those of perf stat -x,"
+            )
         count, unit, event = fields[0], fields[1], fields[PERF_EVENT]
         if count.startswith("<not"):
             why = {

@@ -178,12 +178,12 @@ def file_format(where: str | Path) -> Format:
         )
     if reader := NETWORKX_READERS.get(path.suffix.lower()):
         raise InputError(
-            f"{path}: not a format of task graphs; networkx reads it, in Python: "
+            f"{path}: not in a format of task graphs; networkx reads it, in Python: "
             f"tasksim.from_networkx(networkx.{reader}({path.name!r})), whose nodes may have "
             "'kernel' and 'duration', in seconds"
         )
     raise InputError(
-        f"{path}: not a format of task graphs; legal: {', '.join(legal)}; by hand, DOT is the "
+        f"{path}: not in a format of task graphs; legal: {', '.join(legal)}; by hand, DOT is the "
         "shortest: digraph g { a [duration_s=3]; b [duration_s=2]; a -> b; }"
     )
 

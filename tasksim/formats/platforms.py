@@ -63,7 +63,7 @@ def load_platform(
 
         return platform_of(load_run(path), path, folder, settings)
     if is_file(path):
-        from tasksim.formats.registry import format_of
+        from tasksim.formats.registry import format_of, formats_that
 
         found = format_of(path, "reads_platform")
         reader = None if found is None else found.reads_platform
@@ -71,6 +71,9 @@ def load_platform(
             if settings:
                 raise InputError(f"{path}: settings change only platform files (.yaml)")
             return reader(path)
+        if found is None and path.suffix:
+            legal = ", ".join(formats_that("reads_platform"))
+            raise InputError(f"{path}: not in a format of platforms; legal: {legal}")
     elif path.suffix:
         from tasksim.formats.registry import refuse_missing
 

@@ -192,7 +192,7 @@ def read_trace(path: str | Path, *, skip_bad: bool = False) -> RecordedTrace:
         if hint := CONVERSION_HINTS.get(where.suffix):
             raise InputError(f"{where}: not read as it is: {hint.format(where)}")
         known = ", ".join(formats_that("reads_trace"))
-        raise InputError(f"{where}: not a format that imports runs (known: {known})")
+        raise InputError(f"{where}: not in a format of recorded runs; legal: {known}")
     _log.info("%s is read as %s", where, found.summary)
     return found.reads_trace(where, flag(skip_bad, "skip_bad"))
 

@@ -82,6 +82,8 @@ class RecordedKernel:
     ----------
     name
         Name of its kernel model: LU's gemm is "gemm_nn", as in folders of coefficient files.
+    architecture
+        Architecture of the workers that ran it.
     samples
         One per task; ``runs`` has the indices of the runs in the given list, from 0; for averaged
         repetitions, that of the first.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.errors import InputError, option
+from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.numerals import values_of, whole_number
 from tasksim.schedulers import registry as schedulers
 from tasksim.study.sweep.axes import number_or_text
@@ -130,10 +130,24 @@ def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[ValueC
         if isinstance(named, str):
             schedulers.create(named)
     sized = isinstance(base.graph, str) and takes_size(base.graph)
+    _refuse_unknown_parameters(base.graph, axes, sized)
     return [
         _candidate(base, dict(zip(axes, values, strict=True)), sized)
         for values in product(*axes.values())
     ]
+
+
+def _refuse_unknown_parameters(graph: Any, axes: Mapping[str, Any], sized: bool) -> None:
+    """Refuse axes that are no parameters of a generator; *sized*: ``n`` is one."""
+    from tasksim.graph.apps.registry import GENERATORS, find
+
+    if not isinstance(graph, str) or graph not in GENERATORS:
+        return
+    known = [parameter.name for parameter in find(graph).parameters] + [SIZE] * sized
+    for path in axes:
+        name = path.removeprefix("graph.")
+        if name != path and name not in known:
+            raise unknown("parameter", name, known, graph)
 
 
 def _candidate(base: Scenario, values: dict[str, Any], sized: bool) -> ValueCombination:

@@ -67,11 +67,9 @@ class Cell:
 
 
 def figure_rows(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]:
-    """Return what a figure of *runs* consists of, row by row from the top."""
+    """Return the cells of a figure of *runs*, row by row from the top."""
     lengths = [_until_s([run]) for run in runs]
-    if max(lengths) > _MAX_SHARED_RATIO * min(
-        lengths
-    ):  # one time axis would show a run as a sliver
+    if max(lengths) > _MAX_SHARED_RATIO * min(lengths):
         blocks = [_on_one_axis([run], panels, runs, axis) for axis, run in enumerate(runs)]
     else:
         blocks = [_on_one_axis(runs, panels, runs, 0)]
@@ -117,9 +115,9 @@ def _on_one_axis(
 
 
 def _below(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]:
-    """Return the panels without a time axis: beside each other, or where that is too narrow not.
+    """Return the rows of panels without a time axis.
 
-    Wide ones come last.
+    Narrow panels share a row if names of kernels are readable then; wide ones come last.
     """
     legend = _legend_inches(runs) if len(runs) > 1 else 0.0
     look, more = Look(_until_s(runs)), len(runs) - 1
@@ -323,7 +321,7 @@ def save_figure(
 def _chosen(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Panel]:
     """Return the panels of these names, in the order of :data:`PANELS`, a user's own last."""
     if isinstance(names, str):
-        raise InputError(f"panels: expected a list of names, got the text {names!r}")
+        raise InputError(f"panels: got the text {names!r}; legal: a list of names")
     if not isinstance(names, Iterable):
         raise InputError(f"panels: got {short(names)}; legal: a list of names")
     found = {_EARLIER_NAMES.get(name, name): None for name in names}

@@ -226,7 +226,7 @@ def test_a_file_of_no_format_of_graphs(tasksim, tmp_path, line):
     called = tasksim(line)
     assert called.code == 2
     (error,) = called.errors
-    assert error.startswith("Error: a.txt: not a format of task graphs; legal: graph (.npz), ")
+    assert error.startswith("Error: a.txt: not in a format of task graphs; legal: graph (.npz), ")
     assert not (tmp_path / "a.npz").exists()
 
 
@@ -408,7 +408,7 @@ FILES = {
         "\x7fELF and so on",
         "a.out: is a compiled program, not a task graph; 'tasksim record",
     ),
-    "list.txt": ("a 3\nb 2 a\n", "list.txt: not a format of task graphs; legal: "),
+    "list.txt": ("a 3\nb 2 a\n", "list.txt: not in a format of task graphs; legal: "),
     "table.csv": ("task,duration\na,3\n", "table.csv: the name does not contain 'costs'"),
 }
 

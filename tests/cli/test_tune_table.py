@@ -117,7 +117,7 @@ def test_words_that_make_no_sense(tasksim, tmp_path, words, said):
         ("n,a\n1,-1\n", "t.csv:2:3: a: got '-1'; legal: a number larger than 0"),
         ('"n", a\nx, 1\n2, 1\n', "t.csv:2:1: n: got 'x'; legal: a finite number"),
         ('a,"b,c",n\n1,2,  inf\n', "t.csv:2:7: n: got 'inf'; legal: a finite number"),
-        ("n,a\n1\n", "t.csv:2: got 1 fields"),
+        ("n,a\n1\n", "t.csv:2: got 1 field"),
     ],
 )
 def test_tables_that_make_no_sense(tasksim, tmp_path, text, said):

@@ -36,3 +36,9 @@ def test_words_are_no_files(name):
     assert not looks_like_file(name)
     with pytest.raises(InputError, match="unknown task graph"):
         tasksim.load_graph(name)
+
+
+def test_a_file_in_no_format_of_platforms_says_which_there_are(tmp_path):
+    (tmp_path / "machine.dat").write_bytes(b"\x00\x01")
+    with pytest.raises(tasksim.InputError, match=r"machine.dat: not in a format of platforms; leg"):
+        tasksim.load_platform(tmp_path / "machine.dat")

@@ -248,8 +248,8 @@ EVENT = "2:1:1:1:1:5:9200011:1\n"
 BAD_TRACES = {
     "no header": ("#Paraver\n", r"1:1: got '#Paraver'; legal: #Paraver \(DATE\):DURATION"),
     "unit": (HEADER.replace("_ns", "_ps"), r"1:35: unit: got '_ps'; legal: _ns, _us, or none"),
-    "nodes": (HEADER.replace("1(2):", "x:"), r"1:40: nodes: got 'x'; legal: as 2\(4,4\), or 0"),
-    "threads": (HEADER.replace("(2:1)", "(2)"), r"1:47: application: got '1\(2\)'; legal: as"),
+    "nodes": (HEADER.replace("1(2):", "x:"), r"1:40: nodes: got 'x'; legal: 0, or such as 2\(4,"),
+    "threads": (HEADER.replace("(2:1)", "(2)"), r"1:47: application: got '1\(2\)'; legal: such as"),
     "applications": (HEADER.replace(":1:1(", ":3:1("), "1:45: 3 applications, but threads of 1"),
     "record": (HEADER + "9:1:1\n", r"2:1: record: got '9:1:1'; legal: 1 \(state\), 2 \(events\)"),
     "fields": (HEADER + EVENT + "2:1:1:1:1:5:9200011\n", "3:1: events of 7 fields; legal: 2:CPU"),

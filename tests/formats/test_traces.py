@@ -432,7 +432,7 @@ def test_qr_mumps_is_imported_and_accounted_for(tmp_path):
 
 def test_no_reader_knows_it(tmp_path):
     (tmp_path / "x.bin").write_bytes(b"\0\1\2")
-    with pytest.raises(TasksimError, match="not a format that imports runs"):
+    with pytest.raises(TasksimError, match="not in a format of recorded runs"):
         read_trace(tmp_path / "x.bin")
 
 

@@ -210,7 +210,7 @@ def test_tasks_and_workers_by_name_and_in_any_order(tmp_path):
     [
         ("", r"plan.csv: is empty; expected a line with the names of the columns"),
         ("task,wroker\n", r"plan.csv:1: header: got 'task,wroker'; legal: 'task,worker' or"),
-        ("task,worker\n0\n", r"plan.csv:2: got 1 fields, '0'; legal: 2, as in the header"),
+        ("task,worker\n0\n", r"plan.csv:2: got 1 field, '0'; legal: 2, as in the header"),
         ("task,worker,order\n0,0,x\n", r"plan.csv:2: order: got 'x'; legal: a number from 0"),
     ],
 )

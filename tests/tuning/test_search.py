@@ -101,3 +101,10 @@ def test_halving_of_one_seed_is_refused():
 def test_a_scheduler_that_is_misspelt_is_no_choice_that_fails(wrong):
     with pytest.raises(InputError, match=r"did you mean|unknown"):
         candidates(WIDE, axes_of([f"scheduler=lws,{wrong}"]))
+
+
+@pytest.mark.parametrize("settings", [[], ["n=64"]])
+def test_a_parameter_that_is_misspelt_is_no_choice_that_fails(settings):
+    base = Scenario("cholesky", settings, workers=2)
+    with pytest.raises(InputError, match="unknown parameter 'tile_sze', did you mean 'tile_size'"):
+        candidates(base, axes_of(["tile_sze=8,16"]))

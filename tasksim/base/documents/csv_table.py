@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.numerals import decimal_number
+from tasksim.base.units import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +76,7 @@ def read_csv_table(path: Path) -> CsvTable:
     for row in rows[1:]:
         if len(row.fields) != len(header.fields):
             raise row.error(
-                f"got {len(row.fields)} fields, '{','.join(row.fields)[:60]}'; "
+                f"got {counted(len(row.fields), 'field')}, '{','.join(row.fields)[:60]}'; "
                 f"legal: {len(header.fields)}, as in the header '{','.join(header.fields)[:60]}'"
             )
     return CsvTable(header, tuple(rows[1:]))

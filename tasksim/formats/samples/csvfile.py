@@ -14,6 +14,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.numerals import is_plain, plain_float
+from tasksim.base.units import counted
 from tasksim.formats.registry import Format
 from tasksim.formats.samples.cells import MISSING_TEXTS, Cells, Column, samples_of
 from tasksim.models.samples import Unused
@@ -129,7 +130,7 @@ class _Table:
                 hint = ""
                 if all(_number(field) is None and field.strip() for field in fields):
                     hint = ", perhaps the start of a second table; legal: one per file"
-                message = f"got {len(fields)} fields; legal: {width}{hint}"
+                message = f"got {counted(len(fields), 'field')}; legal: {width}{hint}"
                 raise self.error(index + 1, place, message)
 
     def _place(self, row: int, name: str) -> str:

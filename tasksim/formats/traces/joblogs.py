@@ -237,7 +237,9 @@ def _rows(path: Path, found: Records, count: int) -> Iterator[tuple[int, list[st
         if len(fields) == count:
             yield line, fields
         else:
-            found.bad(f"got {len(fields)} fields; legal: {count}, separated by tabs", line)
+            found.bad(
+                f"got {counted(len(fields), 'field')}; legal: {count}, separated by tabs", line
+            )
 
 
 def _unused(found: Records, name: str) -> str:

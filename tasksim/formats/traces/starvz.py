@@ -141,7 +141,9 @@ def _rows(path: Path, needed: tuple[str, ...] = ()) -> Iterator[tuple[int, dict[
             raise InputError(f"{path}:1: no column '{name}'; there are {', '.join(header)}")
     for line, fields in rows:
         if len(fields) > len(header):
-            raise InputError(f"{path}:{line}: got {len(fields)} fields; legal: {len(header)}")
+            raise InputError(
+                f"{path}:{line}: got {counted(len(fields), 'field')}; legal: {len(header)}"
+            )
         yield line, {n: v for n, v in zip(header, fields, strict=False) if v not in MISSING_TEXTS}
 
 

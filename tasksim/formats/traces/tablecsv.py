@@ -116,7 +116,9 @@ def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     steps = 0
     for line, fields in rows:
         if len(fields) != len(header):
-            found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
+            found.bad(
+                f"got {counted(len(fields), 'field')}; legal: {len(header)}, as in the header", line
+            )
             continue
         row = dict(zip(header, fields, strict=True))
         if mark == "jobid" and "." in row["task"]:
@@ -402,7 +404,9 @@ def add_copies(found: Records, path: Path) -> None:
     found.copies = copies = CopyRecords()
     for line, fields in rows:
         if len(fields) != len(COPY_COLUMNS):
-            found.bad(f"got {len(fields)} fields; legal: {len(COPY_COLUMNS)}", line, path)
+            found.bad(
+                f"got {counted(len(fields), 'field')}; legal: {len(COPY_COLUMNS)}", line, path
+            )
             continue
         wrong = _add_copy(found, copies, dict(zip(COPY_COLUMNS, fields, strict=True)))
         if wrong:

@@ -71,7 +71,7 @@ def separator_of(line: str, separators: str = FIELD_SEPARATORS) -> str:
 def csv_rows(path: Path, separators: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of the CSV file at *path*, spaces around fields left out, with their lines.
 
-    The first row decides which of *separators* counts. Empty lines do not count. Raises as
+    The first row determines which of *separators* is used. Empty lines are skipped. Raises as
     :func:`lines` does.
     """
     separator = ""

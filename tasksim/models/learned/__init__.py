@@ -1,1 +1,1 @@
-"""A law, and what a surface, a Gaussian process and trees learn of its residuals."""
+"""Learned models: a law, corrected by a surface, a Gaussian process and trees."""

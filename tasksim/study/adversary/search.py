@@ -100,7 +100,7 @@ def search(
 
     Returns
     -------
-    list of Found
+    list of WorstInstance
         The worst instance of each run, worst first.
 
     Raises
@@ -118,12 +118,12 @@ def search(
     ended = partial(_ended, folder, question, judge)
     with locked(folder):
         _keep(folder, question, ended(force=flag(force, "force")))
-    # First the runs that nobody is at, then those of other processes.
+    # First the runs that no process computes yet, then those of other processes.
     for wait, run in product((False, True), range(runs)):
         with ExitStack() as stack:
             try:
                 stack.enter_context(locked(folder / f"run-{run}", wait=wait))
-            except InputError:  # another process is at it
+            except InputError:  # another process computes it
                 continue
             if any(each.run == run for each in ended()):
                 continue

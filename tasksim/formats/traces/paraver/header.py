@@ -80,7 +80,7 @@ def parse_header(found: Records, line: str) -> Header:
         found.bad(f"unit: got '{unit}'; legal: {legal}, or none for us", 1, column=match.start(2))
     if not _NODES.fullmatch(nodes):
         found.bad(
-            f"nodes: got '{nodes[:40]}'; legal: as 2(4,4), or 0", 1, column=match.start(3) + 1
+            f"nodes: got '{nodes[:40]}'; legal: 0, or such as 2(4,4)", 1, column=match.start(3) + 1
         )
     scale = TIME_UNITS_NS.get(unit, 1)
     if not unit:
@@ -91,8 +91,8 @@ def parse_header(found: Records, line: str) -> Header:
         one = _APPLICATION.match(line, at)
         if one is None:
             found.bad(
-                f"application: got '{line[at : at + 40]}'; legal: as 2(4:1,4:2), for processes of "
-                "4 threads on nodes 1 and 2",
+                f"application: got '{line[at : at + 40]}'; legal: such as 2(4:1,4:2), for "
+                "processes of 4 threads on nodes 1 and 2",
                 1,
                 column=at + 1,
             )
