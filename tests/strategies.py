@@ -118,7 +118,7 @@ def moving_graphs(draw, max_tasks=20, max_handles=5):
     return builder.build()
 
 
-COSTS = (
+OVERHEADS = (
     Overheads(),
     Overheads(progress_s=1e-6),
     Overheads(submission_s=1e-5, task_s=1e-6, wakeup_s=2e-6),
@@ -162,7 +162,7 @@ def machines(draw, max_devices=3, sizes=(None, 1000.0, 64.0, 56.0, 48.0, 33.0, 2
             Memory(0, "ram"),
             *(Memory(i + 1, f"m{i}", 0, draw(st.sampled_from(sizes))) for i in range(devices)),
         ),
-        overheads=draw(st.sampled_from(COSTS)),
+        overheads=draw(st.sampled_from(OVERHEADS)),
         links=links,
         routes=routes,
         devices={"cuda": Device(pipeline, synchronous)},

@@ -11,21 +11,8 @@ from __future__ import annotations
 import statistics
 
 import pytest
-from scripted import replay_of
+from makespans import simulated_makespan_s
 
-from tasksim.graph.apps.registry import generate
-from tasksim.platform.description import Overheads, Platform
-from tasksim.schedulers.registry import create
-
-DURATIONS_S = {
-    ("mirage", "cholesky"): [0.01884969, 0.04564676, 0.0438901, 0.0877802],
-    ("mirage", "lu"): [0.1286436, 0.05118532, 0.04545501, 0.08756135],
-    ("attila", "cholesky"): [0.0759337, 0.04361594, 0.04203779, 0.08407559],
-}
-KERNELS = {
-    "cholesky": ["potrf", "trsm", "syrk", "gemm"],
-    "lu": ["getrf", "trsm_ll", "trsm_ru", "gemm"],
-}
 PEER_MS = {
     # machine, application, tiles: eager, prio, lws
     ("mirage", "cholesky", 8): [1078.40699, 1057.79264, 1059.56230],
@@ -40,25 +27,11 @@ MEDIAN = {"eager": 0.003, "prio": 0.0005, "lws": 0.01}
 MAX_ERRORS = {"eager": 0.03, "prio": 0.005, "lws": 0.04}
 
 
-def makespan_s(machine, application, tiles, scheduler):
-    graph = generate(application, tiles=tiles, tile_size=960, dtype="float32")
-    duration = dict(zip(KERNELS[application], DURATIONS_S[machine, application], strict=True))
-    free = Platform.identical(12)
-    platform = Platform(
-        name=machine,
-        workers=free.workers,
-        memories=free.memories,
-        overheads=Overheads(submission_s=1e-6, task_s=3e-6),
-    )
-    costs = [[duration[graph.kernel_of(task)] for task in range(len(graph))]]
-    return replay_of(graph, platform, create(scheduler), costs).run(0)
-
-
 @pytest.mark.parametrize(("position", "scheduler"), list(enumerate(["eager", "prio", "lws"])))
 def test_makespans_are_those_of_the_peer(position, scheduler):
     errors = []
     for (machine, application, tiles), peer_ms in PEER_MS.items():
-        ours_s = makespan_s(machine, application, tiles, scheduler)
+        ours_s = simulated_makespan_s(machine, application, tiles, scheduler)
         errors.append(1e3 * ours_s / peer_ms[position] - 1)
     sizes = [abs(error) for error in errors]
     assert statistics.median(sizes) < MEDIAN[scheduler]

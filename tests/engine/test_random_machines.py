@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 import pytest
 from compiled_core import needs_core
 from scripted import GPU0, GPU1, RAM, machine, play, tasks
+from strategies import OVERHEADS
 from tiers import LONG, few
 
 from tasksim import (
@@ -27,7 +28,6 @@ from tasksim import (
     InputError,
     Link,
     Memory,
-    Overheads,
     Platform,
     R,
     Reduce,
@@ -46,16 +46,6 @@ from tasksim.schedulers.registry import names
 
 SCHEDULERS = names(bare=True)
 ACCESSES = (R, R, W, W, RW, RW, Commute, Reduce, Scratch)
-OVERHEADS = (
-    Overheads(),
-    Overheads(progress_s=1e-6),
-    Overheads(submission_s=1e-5, task_s=1e-6, wakeup_s=2e-6),
-    Overheads(task_s=1e-6, start_s=3e-4),
-    Overheads(
-        submission_s=1e-6, push_s=1e-6, fetch_s=1e-6, progress_s=1e-6, kernel_s=1e-5, copy_s=1e-5
-    ),
-)
-"""The runtime's own costs: none, one, the basic ones, late cores, all those of StarPU-SimGrid."""
 ALLOCATIONS = (
     Allocation(chunk_bytes=16.0, unit_bytes=1.0, largest_bytes=0.0),
     Allocation(chunk_bytes=16.0, unit_bytes=4.0, largest_bytes=8.0),

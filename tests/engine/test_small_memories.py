@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scripted import GPU0, machine, play, tasks
-from strategies import ALLOCATIONS, COSTS
+from strategies import ALLOCATIONS, OVERHEADS
 from tiers import few
 
 from tasksim.base.errors import InputError, SchedulerError
@@ -84,7 +84,7 @@ def test_three_tiles_of_memory_are_enough_for_a_cholesky_but_copies_are_many(sch
     st.sampled_from([40.0, 48.0, 56.0, 80.0]),
     st.integers(1, 3),
     st.booleans(),
-    st.sampled_from(COSTS),
+    st.sampled_from(OVERHEADS),
     st.sampled_from(ALLOCATIONS),
     PUSHES,
 )

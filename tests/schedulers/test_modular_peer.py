@@ -10,21 +10,8 @@ from __future__ import annotations
 import statistics
 
 import pytest
-from scripted import replay_of
+from makespans import simulated_makespan_s
 
-from tasksim.graph.apps.registry import generate
-from tasksim.platform.description import Overheads, Platform
-from tasksim.schedulers.registry import create
-
-KERNELS = {
-    "cholesky": ["potrf", "trsm", "syrk", "gemm"],
-    "lu": ["getrf", "trsm_ll", "trsm_ru", "gemm"],
-}
-DURATIONS_S = {
-    ("mirage", "cholesky"): [0.01884969, 0.04564676, 0.0438901, 0.0877802],
-    ("mirage", "lu"): [0.1286436, 0.05118532, 0.04545501, 0.08756135],
-    ("attila", "cholesky"): [0.0759337, 0.04361594, 0.04203779, 0.08407559],
-}
 NAMES = ["graph_test", "heteroprio", "modular-eager", "modular-heft", "modular-dmdas"]
 PEER_MS = {
     ("mirage", "cholesky", 8): [1029.39991, 1122.29709, 1078.41399, 1059.57530, 1059.57430],
@@ -40,24 +27,11 @@ MEDIAN = {"graph_test": 0.0005, "heteroprio": 0.04, "modular-eager": 0.002}
 MAX_ERRORS = {"graph_test": 0.004, "modular-eager": 0.03}
 
 
-def makespan_s(machine, application, tiles, scheduler):
-    graph = generate(application, tiles=tiles, tile_size=960, dtype="float32")
-    durations = dict(zip(KERNELS[application], DURATIONS_S[machine, application], strict=True))
-    free = Platform.identical(12)
-    platform = Platform(
-        name=machine,
-        workers=free.workers,
-        memories=free.memories,
-        overheads=Overheads(submission_s=1e-6, task_s=3e-6),
-    )
-    costs = [[durations[graph.kernel_of(task)] for task in range(len(graph))]]
-    return replay_of(graph, platform, create(scheduler), costs).run(0)
-
-
 @pytest.mark.parametrize(("position", "name"), list(enumerate(NAMES)))
 def test_makespans_are_those_of_the_peer(position, name):
     errors = [
-        1e3 * makespan_s(*case, name) / peer_ms[position] - 1 for case, peer_ms in PEER_MS.items()
+        1e3 * simulated_makespan_s(*case, name) / peer_ms[position] - 1
+        for case, peer_ms in PEER_MS.items()
     ]
     sizes = [abs(error) for error in errors]
     assert statistics.median(sizes) < MEDIAN.get(name, 0.005)

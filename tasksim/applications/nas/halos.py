@@ -9,6 +9,7 @@ import numpy as np
 from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
 from tasksim.graph.access_codes import R, W
+from tasksim.graph.apps.stencils import SIDES
 
 if TYPE_CHECKING:
     from tasksim.applications.data import Datum, DatumMatrix
@@ -29,8 +30,6 @@ RELAX = kernel(
     operands={"y": W, "x": R, "above": R, "below": R, "left": R, "right": R},
     arguments="y x above below left right y.shape0:int64", parameters=lambda y: {"n": y.shape[0]},
 )  # fmt: skip
-SIDES = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""Offsets of the neighbours whose edges a block reads: above, below, left, right."""
 
 
 class Halos:

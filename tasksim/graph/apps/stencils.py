@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from tasksim.graph.handles import Matrix
 
-__all__ = ["conjugate_gradient", "jacobi"]
+__all__ = ["SIDES", "conjugate_gradient", "jacobi"]
 
 SIDES: Final = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""Steps to the neighbours of a block, in rows and columns."""
+"""Steps to the neighbours of a block, in rows and columns: above, below, left, right."""
 ITEM_BYTES: Final = 8
 
 
