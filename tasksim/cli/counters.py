@@ -141,10 +141,11 @@ def _completed(kernel: str, settings: Sequence[str]) -> list[str]:
 
 
 def _text(summary: CounterSummary) -> Iterator[str]:
-    from tasksim.base.units import format_time
+    from tasksim.base.units import counted, format_time
     from tasksim.models.samples import COUNTERS
 
-    found = f"{summary.samples} samples of {summary.configurations} configurations"
+    samples = counted(summary.samples, "sample")
+    found = f"{samples} of {counted(summary.configurations, 'configuration')}"
     yield f"{summary.kernel}: {found}, {format_time(summary.seconds)}"
     yield from (f"note: {text}" for text in summary.notes)
     width = max(map(len, summary.counters))
