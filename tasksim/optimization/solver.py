@@ -186,7 +186,6 @@ class Solving:
         sizes = np.where(self._ticks < 0, -1, self._ticks // self._unit)
         counts = np.bincount(problem.class_of, minlength=sizes.shape[1]).tolist()
         self._model = model = cp_model.CpModel()
-        tasks = range(problem.tasks)
         horizon = int(np.where(sizes < 0, 0, sizes).max(axis=1).sum())
         horizon += sum(wait // self._unit for *_, wait in waits)
         # Longer schedules are of no use, and the solver reasons with the room that is left.
@@ -197,9 +196,39 @@ class Solving:
         least = math.ceil(known - 1e-6) if self._unit == exact else math.floor(known)
         least = min(horizon, least)
         self._end = model.new_int_var(least, horizon, "makespan")
-        self._start = [model.new_int_var(0, horizon, f"s{task}") for task in tasks]
+        self._start = [model.new_int_var(0, horizon, f"s{task}") for task in range(problem.tasks)]
         self._chosen: list[dict[int, Any]] = []
         self._length: list[Any] = []
+        intervals, work = self._add_tasks(sizes, counts)
+        for source, target in zip(
+            problem.edges.source.tolist(), problem.edges.target.tolist(), strict=True
+        ):
+            model.add(self._start[source] + self._length[source] <= self._start[target])
+        for c, count in enumerate(counts):
+            if not intervals[c]:
+                continue
+            if count == 1:
+                model.add_no_overlap(intervals[c])
+            else:
+                model.add_cumulative(intervals[c], [1] * len(intervals[c]), count)
+            model.add(sum(work[c]) <= count * self._end)
+        if copies is not None:
+            self._add_waits(waits, copies.site_of_class)
+        for window in windows:
+            self._add_window(window, sizes, counts)
+        self._exclude_commuting()
+        self._step = max(1, int(grain * horizon))
+        self._minimize(horizon)
+
+    def _add_tasks(
+        self, sizes: Int64, counts: Sequence[int]
+    ) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Add the choice of a class of workers for each task; return intervals and work by class.
+
+        *sizes* are the durations of tasks (rows) on classes in units, -1 where a task cannot run;
+        *counts* are the numbers of workers.
+        """
+        model = self._model
         intervals: list[list[Any]] = [[] for _ in counts]
         work: list[list[Any]] = [[] for _ in counts]
         for task, row in enumerate(sizes.tolist()):
@@ -225,25 +254,7 @@ class Solving:
                 )
                 work[c].append(literal * row[c])
             model.add(start + self._length[task] <= self._end)
-        for source, target in zip(
-            problem.edges.source.tolist(), problem.edges.target.tolist(), strict=True
-        ):
-            model.add(self._start[source] + self._length[source] <= self._start[target])
-        for c, count in enumerate(counts):
-            if not intervals[c]:
-                continue
-            if count == 1:
-                model.add_no_overlap(intervals[c])
-            else:
-                model.add_cumulative(intervals[c], [1] * len(intervals[c]), count)
-            model.add(sum(work[c]) <= count * self._end)
-        if copies is not None:
-            self._add_waits(waits, copies.site_of_class)
-        for window in windows:
-            self._add_window(window, sizes, counts)
-        self._exclude_commuting()
-        self._step = max(1, int(grain * horizon))
-        self._minimize(horizon)
+        return intervals, work
 
     def _waits(self, copies: LeastCopies) -> list[tuple[int, int, int, int]]:
         """Return the source, the target, the site and the ticks of each copy that may be needed.

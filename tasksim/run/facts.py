@@ -20,7 +20,7 @@ from tasksim.run.metrics import efficiency, kernel_statistics, waits
 if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
     from tasksim.run.numa import NumaUse
-    from tasksim.run.record import FarData, Run
+    from tasksim.run.record import Disturbance, FarData, Run
 
 __all__ = ["BOUND_NAMES", "above", "run_facts", "run_html"]
 
@@ -60,29 +60,13 @@ def run_facts(run: Run, *, with_wall_time: bool = True) -> list[tuple[str, str]]
         ("makespan", duration_text(run.makespan_s)),
     ]
     if run.disturbance is not None:
-        from tasksim.run.disturbance import disturbance_summary
-
-        told, alone_s = disturbance_summary(run), run.disturbance.alone_s
-        if told is not None and alone_s is not None:
-            alone = f"{duration_text(alone_s)} (the same run, replayed without other programs)"
-            facts += [("others", told), ("alone", alone)]
-        elif told is not None:
-            replay = f"tasksim simulate RUN --durations alone --scheduler {run.scheduler}"
-            alone = f"unknown until it is replayed under {run.scheduler}: '{replay}'"
-            facts += [("others", told), ("alone", alone)]
+        facts += _disturbance_facts(run, run.disturbance)
     for name, bound_s in (run.bounds or {}).items():
         text = f"{duration_text(bound_s)} (makespan {above(run.makespan_s, bound_s)})"
         facts.append((BOUND_NAMES.get(name, name), text))
-    waited, count = waits(run), max(len(run), 1)
-    data = [] if run.transfers is None else [("data", waited.transfer_s)]
-    parts = [("dependencies", waited.dependency_s), *data, ("a worker", waited.queue_s)]
-    means = [
-        f"{'unknown' if part is None else format_time(part.sum() / count)} for {what}"
-        for what, part in parts
-    ]
     facts += [
         ("efficiency", f"{100 * efficiency(run):.1f} %" if run.makespan_s else "-"),
-        ("mean wait", ", ".join(means)),
+        ("mean wait", _mean_waits(run)),
     ]
     if run.transfers is not None:
         from tasksim.run.copystatistics import moved_bytes, thrashing
@@ -100,18 +84,49 @@ def run_facts(run: Run, *, with_wall_time: bool = True) -> list[tuple[str, str]]
     if run.far_data is not None and (text := _far_data(run, run.far_data)):
         facts.append(("far data", text))
     if run.power is not None:
-        from tasksim.run.energy import energy
-
-        used = energy(run)
-        shares = {"tasks": used.tasks_j.sum(), "idle": used.idle_j.sum(), "static": used.static_j}
-        if used.copies_j:
-            shares["copies"] = used.copies_j
-        text = ", ".join(f"{what} {format_energy(float(part))}" for what, part in shares.items())
-        mean = format_power(used.total_j / run.makespan_s) if run.makespan_s else "no time"
-        facts.append(("energy", f"{format_energy(used.total_j)}, {mean} on average ({text})"))
+        facts.append(("energy", _energy(run)))
     if run.counted_j is not None:
         facts.append(("energy counted", f"{format_energy(run.counted_j)} by the whole machine"))
     return [*facts, ("took", format_time(run.wall_s))] if with_wall_time else facts
+
+
+def _disturbance_facts(run: Run, disturbance: Disturbance) -> list[tuple[str, str]]:
+    """Return what others took from a native run, and its makespan without them."""
+    from tasksim.run.disturbance import disturbance_summary
+
+    told = disturbance_summary(run)
+    if told is None:
+        return []
+    if disturbance.alone_s is not None:
+        alone = duration_text(disturbance.alone_s)
+        alone += " (the same run, replayed without other programs)"
+    else:
+        replay = f"tasksim simulate RUN --durations alone --scheduler {run.scheduler}"
+        alone = f"unknown until it is replayed under {run.scheduler}: '{replay}'"
+    return [("others", told), ("alone", alone)]
+
+
+def _mean_waits(run: Run) -> str:
+    """Return the mean times that a task waits for dependencies, for data and for a worker."""
+    waited, count = waits(run), max(len(run), 1)
+    data = [] if run.transfers is None else [("data", waited.transfer_s)]
+    parts = [("dependencies", waited.dependency_s), *data, ("a worker", waited.queue_s)]
+    return ", ".join(
+        f"{'unknown' if part is None else format_time(part.sum() / count)} for {what}"
+        for what, part in parts
+    )
+
+
+def _energy(run: Run) -> str:
+    from tasksim.run.energy import energy
+
+    used = energy(run)
+    shares = {"tasks": used.tasks_j.sum(), "idle": used.idle_j.sum(), "static": used.static_j}
+    if used.copies_j:
+        shares["copies"] = used.copies_j
+    text = ", ".join(f"{what} {format_energy(float(part))}" for what, part in shares.items())
+    mean = format_power(used.total_j / run.makespan_s) if run.makespan_s else "no time"
+    return f"{format_energy(used.total_j)}, {mean} on average ({text})"
 
 
 def _remote_access(run: Run, use: NumaUse) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
     from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import TransferTable
 
 __all__ = ["RecordedTrace", "assembled"]
 
@@ -121,17 +122,7 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
     if np.isnan(submitted).any():
         found.note("the trace lacks times of submission: these tasks count as submitted at first")
         submitted = np.where(np.isnan(submitted), zero, submitted)
-    transfers = found.transfers
-    if found.copies is not None:  # by names, which have numbers now
-        index = np.full(len(found), -1, dtype=np.int64)
-        index[kept] = np.arange(len(kept))
-        transfers = found.copies.table(found, index)
-    zero = min(zero, float(start.min()))
-    if transfers is not None:
-        zero = min(zero, float(transfers.requested_s.min(initial=np.inf)))
-        columns = ("requested_s", "start_s", "end_s")
-        times = {name: getattr(transfers, name) - zero for name in columns}
-        transfers = replace(transfers, **times) if zero else transfers
+    transfers, zero = _transfers(found, kept, min(zero, float(start.min())))
     start, end, submitted = start - zero, end - zero, np.maximum(submitted - zero, 0.0)
     late = int((submitted > start).sum())
     if late:
@@ -181,6 +172,24 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
         graph=graph,
     )
     return replace(run, bounds=_bounds(run, graph))
+
+
+def _transfers(found: Records, kept: Int64, zero: float) -> tuple[TransferTable | None, float]:
+    """Return the copies of a trace, and the time 0 of the run: that of the first request or *zero*.
+
+    The times of the copies are since then.
+    """
+    transfers = found.transfers
+    if found.copies is not None:  # by names, which have numbers now
+        index = np.full(len(found), -1, dtype=np.int64)
+        index[kept] = np.arange(len(kept))
+        transfers = found.copies.table(found, index)
+    if transfers is None:
+        return None, zero
+    zero = min(zero, float(transfers.requested_s.min(initial=np.inf)))
+    columns = ("requested_s", "start_s", "end_s")
+    times = {name: getattr(transfers, name) - zero for name in columns}
+    return replace(transfers, **times) if zero else transfers, zero
 
 
 def _readiness(
