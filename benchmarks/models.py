@@ -60,8 +60,8 @@ from model_suites import EXTRAPOLATION_FACTORS, Suite, suites
 
 from tasksim.base.errors import InputError, ModelError, TasksimError
 from tasksim.models import selection
+from tasksim.models.candidate import size_bytes
 from tasksim.models.registry import kinds as installed
-from tasksim.models.selection import size_bytes
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out
 from tasksim.view.colours import PALETTE

@@ -17,9 +17,9 @@ from tasksim.cli.fit_result import date_of, domain_of, refuse_model
 from tasksim.cli.options import given_parameters
 from tasksim.cli.output import note_written, print_json, refuse_unwritable
 from tasksim.formats.samples import samples_in
+from tasksim.models.candidate import size_bytes
 from tasksim.models.files.store import load_kernel
 from tasksim.models.quantiles import group_means
-from tasksim.models.selection import size_bytes
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 
 if TYPE_CHECKING:

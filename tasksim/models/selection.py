@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import time
 from dataclasses import dataclass, field, replace
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError, OutOfDomainError, TasksimError, expect
+from tasksim.base.errors import InputError, TasksimError, expect
 from tasksim.base.extras import require
 from tasksim.base.log import Log
+from tasksim.models.candidate import Candidate, percent, percent_text
 from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
 from tasksim.models.samples import Samples, drawn_configurations, with_clock
@@ -33,14 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTOMATIC_KINDS",
-    "Candidate",
     "Selection",
     "automatic_kinds",
     "check_separable",
-    "domain_text",
-    "percent",
     "select",
-    "size_bytes",
 ]
 
 _log = Log("models")
@@ -78,15 +74,16 @@ SAME_ERROR_FACTOR: Final = 1.05
 """Factor within which two errors count as equal: over five seeds of the folds, errors of a linear
 model of 60 generated configurations differ by 4 to 10 %, those of a tensor by 30 %."""
 MANY_CONFIGURATIONS: Final = 256
-"""Number of configurations left out from which errors are known better than that ..."""
+"""Number of configurations left out from which :data:`SAME_ERROR_FACTOR_OF_MANY` applies: errors
+are then known better."""
 SAME_ERROR_FACTOR_OF_MANY: Final = 1.01
-"""... and within which factor they then count as equal. Where noise is most of the error, two
-models whose predictions differ by a tenth have errors that differ by a hundredth."""
+"""Factor within which two errors over many configurations count as equal. Where noise is most of
+the error, two models whose predictions differ by a tenth have errors that differ by a hundredth."""
 FORMULA_ERROR_THRESHOLD: Final = 0.15
-"""Error (MLogQ) of a formula above which a history may be preferred ..."""
+"""Error (MLogQ) of a formula above which a history may be preferred."""
 FORMULA_TO_HISTORY_RATIO: Final = 2.0
-"""... if the formula's error is also this many times the history's. A formula predicts all sizes, a
-history only measured ones, so the history must be much better."""
+"""Ratio of a formula's error to a history's above which the history is preferred. A formula
+predicts all sizes, a history only measured ones, so the history must be much better."""
 WARNING_ERROR_THRESHOLD: Final = 0.25
 """Error (MLogQ) that triggers a warning: predictions that are typically off by 28 % rarely rank
 schedulers correctly."""
@@ -493,7 +490,7 @@ def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, al
     error = f"errs by {percent(chosen)} on sizes left out"
     least = "the least"
     if len(chosen.beyond):
-        error += f" and {_percent(chosen.mlogq_outside or np.inf)} on those at their ends"
+        error += f" and {percent_text(chosen.mlogq_outside or np.inf)} on those at their ends"
         least = "the least over the domain"
     others = sorted((c for c in general if c is not chosen), key=lambda c: c.judged)
     if not others:
@@ -506,7 +503,7 @@ def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, al
         if len(other.beyond) and other.mlogq_outside is None:
             errors[-1] += ", and it predicts nothing outside"
         elif other.mlogq_outside is not None:
-            errors[-1] += f" and {_percent(other.mlogq_outside)}"
+            errors[-1] += f" and {percent_text(other.mlogq_outside)}"
     compared = ", ".join(errors)
     if chosen is best:
         return f"{chosen.kind}: {error}, {least} ({compared})"
@@ -535,8 +532,8 @@ def _extrapolated(chosen: Candidate, outside: Outside | None) -> Iterator[str]:
         yield f"{where}, where {chosen.kind} predicts nothing"
     elif chosen.mlogq_outside > WARNING_ERROR_THRESHOLD:
         yield (
-            f"{where}: fitted to the rest, {chosen.kind} errs by {_percent(chosen.mlogq_outside)} "
-            f"on samples with {ends}: measure there"
+            f"{where}: fitted to the rest, {chosen.kind} errs by "
+            f"{percent_text(chosen.mlogq_outside)} on samples with {ends}: measure there"
         )
 
 
@@ -628,112 +625,3 @@ def _check_independent(samples: Samples, columns: Floats, what: str) -> None:
 def _others(samples: Samples, name: str) -> str:
     names = ",".join(other for other in samples.names if other != name)
     return f" (--parameters {names})" if names else ""
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A kind of model with its cross-validated error, or the reason why it was not tried."""
-
-    kind: str
-    reason: str
-    model: KernelModel | None = None
-    out: LeftOut | None = None
-    errors: Floats = field(default_factory=lambda: np.empty(0))
-    fit_seconds: float = 0.0
-    configurations: int | None = None
-    beyond: Floats = field(default_factory=lambda: np.empty(0))
-    """Errors of configurations left out at the ends of the samples, infinite where nothing was
-    predicted, if extrapolation was judged."""
-    share_outside: float = 0.0
-    """Share of the domain asked for that is outside the samples; 0 if extrapolation was not
-    judged."""
-    spent_s: float = 0.0
-    """Processor time of all fits by which it was judged."""
-
-    @property
-    def mlogq_cv(self) -> float | None:
-        """The mean MLogQ over the configurations left out; None if it is unknown."""
-        known = np.isfinite(self.errors)
-        return float(self.errors[known].mean()) if known.any() else None
-
-    @property
-    def mlogq_se(self) -> float | None:
-        """The standard error of :attr:`mlogq_cv`; None with fewer than two configurations."""
-        known = self.errors[np.isfinite(self.errors)]
-        if len(known) < 2:
-            return None
-        return float(known.std(ddof=1) / np.sqrt(len(known)))
-
-    @property
-    def judged(self) -> float:
-        """The MLogQ used for comparisons: infinite if it is unknown.
-
-        With a share of the domain outside the samples, it is that of a prediction drawn from the
-        domain.
-        """
-        inside = np.inf if self.mlogq_cv is None else self.mlogq_cv
-        if not len(self.beyond):
-            return inside
-        outside = np.inf if self.mlogq_outside is None else self.mlogq_outside
-        return (1 - self.share_outside) * inside + self.share_outside * outside
-
-    @property
-    def mlogq_outside(self) -> float | None:
-        """The mean MLogQ at the ends of the samples; None if not judged, or not all predicted."""
-        found = float(self.beyond.mean()) if len(self.beyond) else np.inf
-        return found if np.isfinite(found) else None
-
-    @property
-    def exact(self) -> bool:
-        """Whether the model predicts measured configurations only."""
-        return self.out is not None and self.out.by == "sample"
-
-    @property
-    def size_bytes(self) -> int | None:
-        """The size of the model in a file, in bytes; None without a model."""
-        return None if self.model is None else size_bytes(self.model)
-
-    def row(self) -> dict[str, Any]:
-        """Return the candidate as a row of the printed table."""
-        return {
-            "kind": self.kind,
-            "mlogq_cv": self.mlogq_cv,
-            "mlogq_se": self.mlogq_se,
-            "mlogq_outside": self.mlogq_outside,
-            "size_bytes": self.size_bytes,
-            "fit_seconds": self.fit_seconds if self.model is not None else None,
-            "domain": None if self.model is None else domain_text(self.model),
-            "reason": self.reason,
-        }
-
-
-def size_bytes(model: KernelModel) -> int:
-    """Return the size of *model* as compact JSON in bytes, without report and uncertainty."""
-    data = {k: v for k, v in model.to_json().items() if k not in ("report", "uncertainty")}
-    return len(json.dumps(data, separators=(",", ":")).encode())
-
-
-def percent(candidate: Candidate) -> str:
-    """Return the cross-validated error of *candidate* as text: ``2.5 %``."""
-    return _percent(np.inf if candidate.mlogq_cv is None else candidate.mlogq_cv)
-
-
-def _percent(mlogq: float) -> str:
-    # exp overflows a float above 709.
-    percent = 100 * float(np.expm1(min(mlogq, 700.0)))
-    # Rounding errors of an exact fit are shown as 0.
-    return f"{percent if percent > 1e-6 else 0:.3g} %"
-
-
-def domain_text(model: KernelModel) -> str:
-    """Return the range in which *model* makes predictions, as text."""
-    # Twice the measured range: far enough to tell whether the model extrapolates.
-    named = model.categories_
-    beyond = [high if name in named else 2 * high for name, (_, high) in model.domain_.items()]
-    try:
-        model.predict(np.array([beyond]))
-    except OutOfDomainError:
-        return "only what was measured" if model.exact else f"only {model.measured()}"
-    except TasksimError:
-        return model.measured()
-    return f"{model.measured()}, and beyond"

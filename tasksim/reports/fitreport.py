@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.units import duration_text
+from tasksim.models.candidate import percent
 from tasksim.models.diagnosis.dependence import partial_dependence
 from tasksim.models.diagnosis.leftouterrors import worst_configurations, worst_region
-from tasksim.models.selection import percent
 from tasksim.models.validation.learningcurve import learning_curve
 from tasksim.view.fitplots import (
     kinds_height_inches,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tasksim.base.arrays import Floats
+    from tasksim.models.candidate import Candidate
     from tasksim.models.diagnosis.dependence import PartialDependence
-    from tasksim.models.selection import Candidate
     from tasksim.models.validation.learningcurve import LearningCurve
 
 __all__ = ["kinds_height_inches", "panel_curve", "panel_dependence", "panel_kinds", "panel_over"]

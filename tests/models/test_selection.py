@@ -10,8 +10,9 @@ from tiers import LONG
 
 from tasksim.base.errors import InputError
 from tasksim.models import selection
+from tasksim.models.candidate import size_bytes
 from tasksim.models.samples import Samples
-from tasksim.models.selection import AUTOMATIC_KINDS, check_separable, select, size_bytes
+from tasksim.models.selection import AUTOMATIC_KINDS, check_separable, select
 from tasksim.models.tensor.tuning import OPERATIONS_PER_S, GridSearch
 
 GIVEN_OPTIONS = {"rank": 2, "cells": 6, "ridge": 1e-5}
