@@ -10,9 +10,8 @@ depends on other sliders is computed in the page, by the same operations in the 
 from __future__ import annotations
 
 import itertools
-import random
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,10 +32,17 @@ from tasksim.graph.iterations import iterations
 from tasksim.graph.reuse import read_and_written_bytes
 from tasksim.run.power import power_info
 from tasksim.runtime.flat import Refused, ported
-from tasksim.schedulers.registry import SCHEDULERS, SCHEDULERS_WITH_REQUIRED_OPTIONS, create
+from tasksim.schedulers.registry import create
 from tasksim.view.live.axes import MOST_MACHINES, LiveAxis, PartNames, PartsByName, axes_of, data_of
 from tasksim.view.live.nodes import Cuts, network_axes, node_axes, on_nodes
 from tasksim.view.live.parameters import MAX_GRAPH_TASKS, usual_axes
+from tasksim.view.live.schedulers import (
+    GRAPH_TABLE_SCHEDULERS,
+    PLANNED_POLICY,
+    RANDOM_PLANNERS,
+    OfferedScheduler,
+    offered_schedulers,
+)
 from tasksim.view.page.columns import PackedColumns
 from tasksim.view.page.tables import data_names
 
@@ -49,35 +55,11 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.locality import Locality
     from tasksim.run.measured import Creations
-    from tasksim.runtime.flat import Ported
     from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.setup import Setup
 
 __all__ = ["LiveQuestion", "Unanswerable", "live_question"]
 
-_FLAGS: Final = (
-    "uses_priorities", "looks_at_data", "chooses_apart", "hears_started", "hears_finished",
-)  # fmt: skip
-"""Fields of a question that belong to its scheduler."""
-_OPTIONS: Final[dict[str, tuple[str, float]]] = {
-    "alpha": ("number", 8.0), "beta": ("number", 8.0), "prefetch": ("flag", 1.0),
-    "learned": ("flag", 1.0), "descendants": ("flag", 1.0), "interval": ("count", 256.0),
-}  # fmt: skip
-"""Options of schedulers that a page changes, with their kind and the end of their slider."""
-_NOT_OFFERED: Final = ("libomp", "libgomp", "numa-lws")
-"""Schedulers for OpenMP's tasks and memory domains, offered only where a scenario has them."""
-_OF_THE_GRAPH: Final = ("darts", "libomp", "libgomp")
-"""Schedulers whose tables depend on the graph alone; those of a large one take a while."""
-_PLANNED: Final = "static"
-"""The policy of the core that follows a plan, which Python makes before the run begins."""
-_PLAN_SECTIONS: Final = ("speed", "kernel", "bandwidth", "latency", "memory")
-"""Sections of sliders on which a plan depends: durations, copies, and where data fit. A page has
-plans for the scenario's own."""
-_PLANS_BY_CHANCE: Final = ("wba",)
-"""Schedulers whose plans depend on random numbers."""
-_MAX_PLANNED_TASKS: Final = 200_000
-"""Maximum number of tasks in the plans of a page, beside that of the scenario itself. To plan ten
-thousand takes HEFT a second."""
 _MOST_SEEDS: Final = 8
 """Maximum number of seeds whose drawn durations a page has: their spread shows what noise does."""
 _MOST_DRAWN: Final = 200_000
@@ -249,7 +231,9 @@ def live_question(
         most_machines=most_machines // max(sum(len(axis.values) for axis in nodes), 1),
     )
     axes = [*nodes, *of_node, *network_axes(resolved)]
-    settling = _Settling(resolver, axes, parts, store, _schedulers(base))
+    settling = _Settling(
+        resolver, axes, parts, store, offered_schedulers(base.question, str(scenario.scheduler))
+    )
     own = settling.settled(base, _MOST_DRAWN)
     graphs: list[dict[str, Any]] = []
     index: dict[str, dict[str, Any]] = {}
@@ -323,7 +307,7 @@ class _Settling:
     axes: list[LiveAxis]
     parts: PartsByName
     store: Shelves
-    schedulers: list[_Offered]
+    schedulers: list[OfferedScheduler]
 
     def variant(self, scenario: Setup, base: _Machine, most_drawn: int) -> dict[str, Any]:
         """Return the data of the graph of a variant of the scenario of *base*."""
@@ -336,7 +320,7 @@ class _Settling:
         """Return the data of a graph, on the machine *base* and on all others."""
         resolved, store, rows = base.resolved, self.store, _Rows(base.resolved)
         schedulers = [entry.of_another_graph() for entry in self.schedulers]
-        cuts = Cuts(store, _OF_THE_GRAPH)
+        cuts = Cuts(store, GRAPH_TABLE_SCHEDULERS)
         machines = {"": _described(base, self.parts(resolved), rows, store, schedulers, cuts)}
         for name, changed in _with_counts(resolved, self.axes):
             try:
@@ -397,9 +381,9 @@ def _machine(resolved: Resolved, most_drawn: int = _MOST_DRAWN) -> _Machine:
     known = ported(policy)
     if known is None:
         raise Unanswerable(f"its scheduler {policy.name} is not one of the compiled core")
-    if policy.name in _PLANS_BY_CHANCE:
+    if policy.name in RANDOM_PLANNERS:
         raise Unanswerable(f"its scheduler {policy.name} makes another plan for each seed")
-    if known.name == _PLANNED and resolved.cluster is not None:
+    if known.name == PLANNED_POLICY and resolved.cluster is not None:
         raise Unanswerable(f"its scheduler {policy.name} makes a plan for each node")
     question = settled.question(simulation._replace(scheduler=policy))
     prices, platform = settled.prices(simulation), resolved.platform
@@ -514,110 +498,12 @@ class _Rows:
         }
 
 
-@dataclass(frozen=True)
-class _Offered:
-    """A scheduler that a page offers, and what the page knows of it."""
-
-    policy: Ported
-    described: dict[str, Any]
-    planned: list[int] = field(default_factory=list)
-    """Tasks of each plan that was made, of all graphs; 0 of the first."""
-    _of_graph: dict[str, NDArray[Any]] = field(default_factory=dict)
-
-    def of_another_graph(self) -> _Offered:
-        """Return the same scheduler, without the tables of a graph."""
-        return replace(self, _of_graph={})
-
-    def tables(self, view: KnownView) -> dict[str, Any]:
-        """Return the tables of its policy on a machine; those of the graph are made once.
-
-        Where there is no plan, they are ``refused``, with the reason.
-        """
-        if self._of_graph:
-            return self._of_graph
-        if self.policy.name == _PLANNED:
-            tasks = len(view.graph)
-            if self.planned and sum(self.planned) + tasks > _MAX_PLANNED_TASKS:
-                return {"refused": f"this page has no plan of {self.described['text']} for these"}
-            self.planned.append(tasks if self.planned else 0)  # the first one in any case
-        try:
-            # Random numbers are for the run: no tables of offered policies depend on them.
-            made = self.policy.tables(view, random.Random(0))
-        except InputError as error:  # a plan from a file is for the workers that it names
-            return {"refused": str(error)}
-        tables = {name: np.asarray(table) for name, table in made.items()}
-        if self.policy.name in _OF_THE_GRAPH:
-            self._of_graph.update(tables)
-        return tables
-
-
-def _schedulers(base: _Machine) -> list[_Offered]:
-    """Return the schedulers that a page offers, that of the scenario first."""
-    special = [name for name in _NOT_OFFERED if name != base.question.scheduler.name]
-    own = str(base.resolved.scenario.scheduler)
-    names = [
-        name
-        for name in SCHEDULERS.built_in
-        if name not in (*special, *SCHEDULERS_WITH_REQUIRED_OPTIONS)
-    ]
-    found: dict[str, _Offered] = {}
-    for text in (own, *names):
-        offered = _scheduler(text, base)
-        if offered is not None:
-            found.setdefault(offered.described["text"], offered)
-    return list(found.values())
-
-
-def _scheduler(text: str, base: _Machine) -> _Offered | None:
-    """Return a scheduler for a page; None if the core cannot replay it without Python.
-
-    Of those that plan, that of the scenario alone is offered: plans take long to make.
-    """
-    name, _, given = text.partition(":")
-    policy = ported(create(text))
-    plans = policy is not None and policy.name == _PLANNED
-    if policy is None or (plans and text != str(base.resolved.scenario.scheduler)):
-        return None
-    default = policy if plans else ported(create(name))
-    if default is None:
-        return None
-    options = [option for option in _OPTIONS if option in policy.numbers]
-    words = [word.strip() for word in given.split(",") if word]
-    # Options that have no slider stay in the name.
-    kept = [word for word in words if word.partition("=")[0].strip() not in options]
-    try:
-        asked = as_data(replace(base.question, scheduler=policy.scheduler), 0)["question"]
-    except (Refused, InputError):
-        return None
-    sections: tuple[str, ...] = _PLAN_SECTIONS if plans else ()
-    if plans and name == "static":  # the file is the plan: only who can run what matters
-        sections = ("memory",)
-    described = {
-        "text": f"{name}:{','.join(kept)}" if kept else name,
-        "name": policy.name,
-        "numbers": policy.numbers,
-        "flags": {flag: int(asked[flag]) for flag in _FLAGS},
-        "plan_sections": list(sections),
-        "options": [
-            {
-                "name": option,
-                "kind": _OPTIONS[option][0],
-                "most": _OPTIONS[option][1],
-                "base": policy.numbers[option],
-                "default": default.numbers[option],
-            }
-            for option in options
-        ],
-    }
-    return _Offered(policy, described)
-
-
 def _described(
     machine: _Machine,
     parts: PartNames,
     rows: _Rows,
     store: Shelves,
-    schedulers: list[_Offered],
+    schedulers: list[OfferedScheduler],
     cuts: Cuts,
 ) -> dict[str, Any]:
     """Return a machine as data, the links and memories of which are these *parts* of a file."""
