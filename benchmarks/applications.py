@@ -31,7 +31,7 @@ TARGET_MEDIAN, TARGET_WORST = 0.05, 0.12
 
 
 class Example(NamedTuple):
-    """What is calibrated, what is predicted, and the terms of the kernels' models."""
+    """Calibrated inputs, predicted inputs, and the terms of the kernels' models."""
 
     file: str
     fixed: str

@@ -64,7 +64,7 @@ FASTER, ERROR, REGRET = 3.0, 0.05, 0.03
 WORKERS: Final = 2
 CALIBRATION_S: Final = 10.0
 PATIENCE_S: Final = 10.0
-"""How long calm moments are waited for, for each problem."""
+"""Time to wait for calm moments, for each problem, in seconds."""
 
 
 PROBLEMS: Final = (
@@ -92,7 +92,7 @@ class Method(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Name in the table."""
         usual = "reuse" if POLICIES[self.policy].reuses else "reset"
         return self.policy if self.statistics == usual else f"{self.policy}, {self.statistics}"
 

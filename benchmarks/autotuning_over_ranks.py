@@ -46,7 +46,7 @@ SCHEDULERS: Final = ("lws", "prio")
 CALIBRATED_TILES: Final = 5
 """Of the graphs in which kernels are measured for the simulator."""
 NETWORK_S: Final = 3.0
-"""How long the network is measured."""
+"""Time to measure the network, in seconds."""
 PATIENCE_S: Final = 10.0
 
 
@@ -58,7 +58,7 @@ class Method(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Name in the table."""
         return self.policy if self.messages == "all" else f"{self.policy}, any"
 
 

@@ -1,4 +1,4 @@
-"""What autotuning came to, for its benchmark: the rows as a table and as a figure."""
+"""Results of the benchmark of autotuning, as a table and as a figure."""
 
 from __future__ import annotations
 

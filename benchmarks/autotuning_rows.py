@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Problem(NamedTuple):
-    """What is tuned."""
+    """A problem to tune."""
 
     name: str
     graph: str
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
 
 @dataclass
 class Tuning:
-    """What one way of tuning one problem came to: per configuration, a value per round."""
+    """Result of one way of tuning one problem: per configuration, a value per round."""
 
     wall_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     cpu_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))

@@ -1,4 +1,4 @@
-"""What it costs to simulate a cluster, from four nodes to a thousand: CPU time and memory.
+"""Cost of simulating a cluster, from four nodes to a thousand: CPU time and memory.
 
     python benchmarks/cluster_costs.py                      # both tables
     python benchmarks/cluster_costs.py --nodes 4 64 --tiles 100 --iterations 20

@@ -63,7 +63,7 @@ ROUND_MARK = "\x1e"
 
 
 class Leader:
-    """What all ranks do together, by word of rank 0; the others wait politely."""
+    """Steps that all ranks take together, when rank 0 says so; the others wait without a load."""
 
     def __init__(self, ranks: Ranks, application: str, sizes: tuple[int, ...]) -> None:
         self.ranks = ranks
@@ -101,7 +101,7 @@ class Leader:
 
 
 class Means:
-    """What each kernel took in some runs, in the mean."""
+    """Return the mean duration of each kernel in some runs."""
 
     def __init__(self) -> None:
         self._taken: dict[str, list[float]] = {}

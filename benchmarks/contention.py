@@ -74,9 +74,9 @@ they share, which finds how much of its data there is chance, and is so run by r
 of those can be predicted, and they are no part of the goal."""
 MIXES = (("gemm", "lacpy"), ("gemm", "gemm"), ("lacpy", "lacpy"))
 CHAIN_RATIOS = (0.5, 1.0, 2.0)
-"""What the second chain takes alone, over what the first one does."""
+"""Durations of the second chain alone, relative to the first one."""
 CHAIN_S = 0.1
-"""What the first chain takes alone."""
+"""Duration of the first chain alone, in seconds."""
 GRAPHS = {
     "cholesky": ("tile_size=256", ("tiles=8",), ("tiles=6", "tiles=8", "tiles=12")),
     "fmm": (
@@ -95,7 +95,7 @@ GRAPH_REPETITIONS = 9
 DOMAIN = MemoryDomain("ram", (0, 1))
 
 REPLAYED_DURATIONS_S = {"potrf": 1.013e-3, "trsm": 2.007e-3, "syrk": 2.105e-3, "gemm": 3.301e-3}
-"""What tasks take in the replays whose cost is measured: no two ends at one instant."""
+"""Durations of tasks in the replays whose cost is measured: no two ends at one instant."""
 COST_SCHEDULERS = ("eager", "prio", "random", "lws", "dmda", "dmdas", "heteroprio")
 COST_ENGINES = {"compiled": (72, 5), "simpy": (24, 3)}
 """Tiles of Cholesky, and repetitions."""
@@ -103,7 +103,7 @@ MAX_SLOWDOWN = 2.0
 
 
 class Alone(ConstantLibrary):
-    """What kernels take alone, and how they slow each other down."""
+    """Durations of kernels alone, and their slowdowns beside each other."""
 
     def __init__(self, seconds: dict[str, float], found: MeasuredContention) -> None:
         super().__init__(seconds)

@@ -54,7 +54,7 @@ APPLICATIONS = {
 APPLICATION_SIZES = {"stencil": 12, "fmm": 6}
 """Of applications. Groups of the FMM are few and large: Valgrind takes .2 s for each task."""
 KERNELS = ("gemm", "syrk", "trsm", "potrf", "lacpy", "sweep", "P2P_in", "P2P_out", "M2L_in")
-"""Those that are judged, as far as they were counted."""
+"""Kernels that are judged, if they were counted."""
 KINDS = {
     "counters": ("counters", {}),
     "as the paper": ("counters", {"by": "r2", "costs": "two"}),
@@ -63,7 +63,7 @@ KINDS = {
     "hybrid": ("hybrid", {}),
 }
 TIMES_PER_SIZE = 31
-"""How often each size is timed, at different times."""
+"""Number of times that each size is timed, at different moments."""
 MAX_CONFIGURATIONS = 150
 """Configurations of a kernel that are judged: more take long to fit."""
 BUDGET_S = 3.0

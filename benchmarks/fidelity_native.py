@@ -115,7 +115,7 @@ class Machine:
 
 
 class Calibration:
-    """What runs of the calibrated sizes tell: models, locality, costs of the runtime."""
+    """Results of runs of the calibrated sizes: models, locality, costs of the runtime."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine

@@ -39,13 +39,13 @@ class Cell(NamedTuple):
     noise: float
     samples: int
     mean_holds: float
-    """How many intervals held the true mean."""
+    """Share of the intervals that contain the true mean."""
     run_holds: float
-    """How many true runs the intervals of one run held."""
+    """Share of the true runs inside the intervals of one run."""
     width: float
     """Of the interval of the mean, relative to the mean: the median."""
     bias: float
-    """How much longer true runs take in the mean than a run of true means."""
+    """Excess of the mean of true runs over a run of true means."""
 
 
 class Fitted:

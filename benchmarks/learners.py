@@ -1,4 +1,4 @@
-"""What scikit-learn has for the same task, each tuned over a grid: the peers of models_gemm.py.
+"""Learners of scikit-learn, each tuned over a grid: the peers of models_gemm.py.
 
 All see logarithms, of parameters and of durations, standardised. The grids are those of Hutter and
 Solomonik's comparison (SC 2023; the scripts of their figure 6), and where these are poor for want
@@ -111,7 +111,7 @@ class Fitted:
 
     @property
     def size_bytes(self) -> int:
-        """What it takes pickled."""
+        """Size of the pickled model, in bytes."""
         return len(pickle.dumps(self.regressor))
 
 

@@ -75,7 +75,7 @@ BEYOND_PEERS: Final = (
 
 @dataclass(frozen=True)
 class Columns:
-    """How the parameters of a suite are given to learners."""
+    """Form in which learners get the parameters of a suite."""
 
     positive: tuple[int, ...]
     """Columns whose logarithms are taken."""

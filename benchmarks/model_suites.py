@@ -62,7 +62,7 @@ of fewer samples with the same seed."""
 MAX_CHUNKS: Final = 100_000
 """Number of chunks after which conditions that hardly ever hold are an error."""
 THIN_FACTOR: Final = 10
-"""How many times as dense samples are where they are not thinned."""
+"""Ratio of the density of samples outside of the thinned region to that inside."""
 STALL_FACTOR: Final = 3.0
 """Mean factor of the duration of a sample that was disturbed."""
 

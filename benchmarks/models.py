@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 DEFAULT_KIND: Final = "default"
 KIND_FOR_DOMAIN: Final = "asked"
-"""What is chosen by itself when the domain asked for is known (`--domain`): beyond the samples."""
+"""Kind that is chosen if the predicted domain is known (`--domain`): beyond the samples."""
 KINDS: Final = (DEFAULT_KIND, "learned", "hybrid", "cp", "mlr")
 """Kinds that are judged; those that are not installed are left out."""
 LAW_KIND: Final = "law"
@@ -98,7 +98,7 @@ SMALL_SUITES: Final = ("qr", "fft")
 SMALL_COUNTS: Final = {"inside": (64,), "beyond": (64,), "monotony": (64, 128), "thin": (64,)}
 SMALL_KINDS: Final = (DEFAULT_KIND, "mlr")
 SMALL_BUDGET_S: Final = 2.0
-"""What `--small` judges instead of everything."""
+"""Subset that `--small` judges."""
 INTERVAL_TESTS: Final = 20_000
 """Number of measurements that intervals are judged by: of 2000, the share in 95 % intervals differs
 by half a percent from draw to draw."""
@@ -377,7 +377,7 @@ def print_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is judged, from the command line."""
+    """Judged suites and kinds, from the command line."""
 
     suites: list[AnySuite]
     counts: list[int]

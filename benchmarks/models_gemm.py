@@ -120,7 +120,7 @@ def shortest(durations_s: Table, group: NDArray[np.intp]) -> Table:
 
 @dataclass(frozen=True)
 class Result:
-    """What one model did with one subsample."""
+    """Result of one model with one subsample."""
 
     mlogq: float
     size_bytes: int

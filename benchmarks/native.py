@@ -190,7 +190,7 @@ def numba_products(graph: TaskGraph, workers: int) -> Products:
 
 
 class Lost(NamedTuple):
-    """What one run lost: seconds per task, but for the share of busy workers."""
+    """Losses of one run: seconds per task, but for the share of busy workers."""
 
     lost_s: float
     busy: float
@@ -200,7 +200,7 @@ class Lost(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What is measured."""
+    """A kind of tasks, a scheduler and a runtime to measure."""
 
     tasks: str
     scheduler: str

@@ -70,7 +70,7 @@ the unit of /proc/stat, a hundredth of a second, is .08 of two cores; a neighbou
 
 
 class Timed(NamedTuple):
-    """What a program took, in seconds, and the share of the cores that others used meanwhile."""
+    """Duration of a program in seconds, and the share of the cores that others used meanwhile."""
 
     seconds: float
     others_share: float

@@ -72,7 +72,7 @@ class MadeUp:
 
 
 class Row(NamedTuple):
-    """What came out for a graph."""
+    """Result for a graph."""
 
     graph: str
     steered_s: float
@@ -81,7 +81,7 @@ class Row(NamedTuple):
     uniform_error: float
     steered_known: float
     uniform_known: float
-    """How well the makespan is known in the end, as the same formula says."""
+    """Precision of the makespan in the end, by the same formula."""
     uniform_ended: bool
 
 

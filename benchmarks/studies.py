@@ -64,7 +64,7 @@ MAX_WHOLE, LEAST_RATE = 1.3, 2000.0
 
 
 class Timed(NamedTuple):
-    """What a study took."""
+    """Cost of a study."""
 
     cells: int
     sweep_s: float

@@ -1,4 +1,4 @@
-"""What choices lose that the simulator makes, and learners, in real runs of this machine.
+"""Losses of choices by the simulator, and by learners, in real runs of this machine.
 
     python benchmarks/tuning.py                 all of it: 12 minutes on a quiet machine
     python benchmarks/tuning.py --patience 1    9 minutes, with more runs that others disturbed

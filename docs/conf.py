@@ -27,7 +27,7 @@ LINKS = {
     "README.md": "readme.md",
     "LICENSE": "https://opensource.org/license/mit",
 }
-"""Where links of the pages of the root lead from the folder of the generated ones."""
+"""Targets of links in pages of the root, from the folder of the generated ones."""
 
 project = "tasksim"
 author = "The tasksim developers"

@@ -16,7 +16,7 @@ import time
 PROGRAM = next(
     filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), ""
 )
-"""Where it is; nothing: not installed."""
+"""Path of the browser; empty if it is not installed."""
 MISSING = "no Chromium here: apt-get install chromium"
 PATIENCE_S = 60.0
 """For an answer; a busy machine takes seconds to start a browser."""
@@ -62,7 +62,7 @@ class Browser:
         self.problems: list[str] = []
         """Errors that the page logged or threw."""
         self.requests: list[str] = []
-        """What it loaded."""
+        """Addresses that the page loaded."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = None
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)

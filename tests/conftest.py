@@ -1,4 +1,4 @@
-"""What all tests need: BLAS in one thread, and compiled loops before several processes start."""
+"""Fixtures of all tests: BLAS in one thread, and compiled loops before processes start."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tasksim.schedulers.base import Scheduler
 
 FACTORS = (1.0, 1.125, 1.37, 2.0, 1.0 / 0.7)
 CURVES = ((), (8.0,), (8.0, 11.0), (7.0, 7.7, 9.9))
-"""What a memory gives to 1, 2, ... cores; kernels ask for a few bytes per second."""
+"""Bandwidth of a memory for 1, 2, ... cores; kernels demand a few bytes per second."""
 
 
 class Fixed(Scheduler):

@@ -15,7 +15,7 @@ import subprocess
 import time
 
 PROGRAM = next(filter(None, map(shutil.which, ["firefox-esr", "firefox"])), "")
-"""Where it is; nothing: not installed."""
+"""Path of the browser; empty if it is not installed."""
 MISSING = "no Firefox here: apt-get install firefox-esr"
 PATIENCE_S = 120.0
 """For an answer; a busy machine takes seconds to start a browser."""
@@ -39,7 +39,7 @@ PREFERENCES = {
     "remote.prefs.recommended": True,
     "toolkit.telemetry.enabled": False,
 }
-"""What it does of its own is off, and it reaches no network."""
+"""Preferences without background activity and network."""
 KEYS = {
     "Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Home": "\ue011", "ArrowLeft": "\ue012",
     "ArrowUp": "\ue013", "ArrowRight": "\ue014", "ArrowDown": "\ue015",

@@ -28,6 +28,6 @@ def sizes(*ms):
 
 
 def seconds(number, graph):
-    """What a gemm of size m takes: 1 us * m + 2 us, and a little more every other run."""
+    """Return the duration of a gemm of size m: 1 us * m + 2 us, a little more every other run."""
     table = graph.parameters[0][graph.row, 0]
     return (1e-6 * table + 2e-6) * (1 + 1e-4 * (number % 2))

@@ -37,7 +37,7 @@ def rows(*schedulers):
 
 
 class Questions:
-    """What rows ask: the machines, imported to a folder, and the graphs that run on them."""
+    """Questions of rows: machines, imported to a folder, and the graphs that run on them."""
 
     def __init__(self, folder):
         self._folder = folder

@@ -46,7 +46,7 @@ class Recorded:
         )
 
     def counts(self):
-        """How many tasks were created by each place, descending."""
+        """Return the numbers of tasks that each place created, in descending order."""
         graph = self.recording.graph
         found = [0] * len(graph.kernels)
         for kernel in graph.kernel.tolist():
@@ -62,7 +62,7 @@ class Recorded:
 
 
 def printed(program, *arguments):
-    """What a program prints by itself."""
+    """Return the output of a program without a recorder."""
     done = subprocess.run(
         [program, *arguments], capture_output=True, text=True, check=True, timeout=HANG_S
     )

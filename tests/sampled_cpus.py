@@ -38,12 +38,12 @@ NAMES_13 = {"potrf": "chol_model_11", "trsm": "chol_model_21", "gemm": "chol_mod
 NAMES_14 = {kernel: f"chol_model_{kernel}" for kernel in ("potrf", "trsm", "syrk", "gemm")}
 LU_13 = {"getrf": "11", "trsm_ll": "12", "trsm_ru": "21", "gemm": "22"}
 LU_14 = {kernel: kernel for kernel in LU_13}
-"""What StarPU's examples call the performance models of their kernels, or how these names end."""
+"""Names of the performance models of StarPU's examples, or the ends of these names."""
 
 DATA = {"potrf": 1, "getrf": 1, "syrk": 2, "gemm": 3}
 """Tiles that a task of a kernel works on, two if not given here."""
 MEANS_US = {"potrf": 300.0, "getrf": 400.0, "syrk": 700.0, "gemm": 1000.0}
-"""What a task takes, 800 us if not given here."""
+"""Durations of tasks; 800 us if not given here."""
 
 
 def codelet(mean_us: float, sizes: dict[int, int]) -> str:

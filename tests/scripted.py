@@ -97,7 +97,7 @@ class Scripted(Scheduler):
 
 
 class Played:
-    """What came out: times in seconds, copies as (datum, from, to, start, end), in order."""
+    """Result of a replay: times in seconds, copies as (datum, from, to, start, end), in order."""
 
     def __init__(self, replay):
         self.replay = replay

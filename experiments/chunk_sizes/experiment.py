@@ -13,7 +13,7 @@ OPERATIONS: Final = (
     "vector-add", "matrix-vector", "matrix-add", "matrix-scale", "matrix-add-nt",
     "matrix-multiply",
 )  # fmt: skip
-"""Those of the paper's table 2, from which its models learn."""
+"""Operations of the paper's table 2, from which its models learn."""
 
 
 def _headline(found: Any, _: Any) -> Headline:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["begin", "conduct", "report"]
 
 MARK_FILE: Final = "experiment.json"
-"""What has it is a folder of an experiment."""
+"""File that marks a folder as an experiment."""
 
 
 def begin(

@@ -74,7 +74,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Shown:
-    """What an experiment found of one figure or table of its paper.
+    """Result of an experiment for one figure or table of its paper.
 
     Attributes
     ----------

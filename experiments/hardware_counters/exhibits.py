@@ -34,7 +34,7 @@ LONGEST_BAR_PERCENT: Final = 200.0
 HEADROOM_FACTOR: Final = 1.08
 """Height of a panel, as a multiple of its highest bar or mark."""
 POINT_TO_POINT: Final = "point to point"
-"""What tasksim calls messages of no collective operation."""
+"""Name of messages of no collective operation."""
 SMALL_DISTANCE: Final = 1e-2
 """Distance of shares that still counts as the paper's good match, which was 0.0001."""
 MAX_FUNCTIONS: Final = 8

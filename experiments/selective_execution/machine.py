@@ -32,7 +32,7 @@ SLOWDOWN_OF_OPERATION: Final = {
     "potrf": 3.0, "trtri": 3.0, "geqrf": 3.0, "tpqrt": 4.0, "getrf": 3.0, "ormqr": 1.5,
     "geqrt": 4.0, "gemqrt": 1.5, "tpmqrt": 1.5,
 }  # fmt: skip
-"""How many times longer an operation takes in factorisations than in matrix products."""
+"""Factor by which an operation is slower in factorisations than in matrix products."""
 FITTED_SIZES: Final = (16.0, 64.0, 160.0, 400.0, 1000.0)
 """Sizes that models are fitted to: they are exact, so that any do."""
 

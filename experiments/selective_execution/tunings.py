@@ -31,7 +31,7 @@ KEPT_COLUMNS = (
     "full_busiest_s",
     "path_error",
 )
-"""What is kept of each configuration."""
+"""Columns that are kept of each configuration."""
 
 
 def tune_all(work: Work) -> list[dict[str, Any]]:

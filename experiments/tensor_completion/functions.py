@@ -24,7 +24,7 @@ NOISE: Final = 0.01
 RANKS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Ranks of the approximations: numbers of singular values that are kept."""
 MIN_DURATION: Final = 1e-16
-"""What stands for a duration that is not positive, as in the paper."""
+"""Replacement of a duration that is not positive, as in the paper."""
 
 FUNCTIONS: Final = {
     "f1": "x^1.5 y + 100 x, with 1 % noise",

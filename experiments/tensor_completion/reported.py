@@ -1,4 +1,4 @@
-"""What the paper reports of each figure and table, in our words."""
+"""Contents of the paper's figures and tables, in our words."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ __all__ = [
 
 SANITIZERS: Final = ("address", "undefined", "thread")
 TARGETS: Final = ("native", "wasm")
-"""What the core is built for: this machine, or WebAssembly."""
+"""Targets of a build: this machine, or WebAssembly."""
 _NOT_FOR_WASM: Final = ("models", "native", "optimization", "planning")
 """Folders of sources that are not in WebAssembly: models, runs on threads, searches, plans."""
 _LINK_ATTEMPTS: Final[list[tuple[str, ...]]] = [(*LIBRARY_FLAGS, *STATIC_LINK_FLAGS), LIBRARY_FLAGS]

@@ -122,7 +122,7 @@ class KernelModel(ABC):
     automatic: ClassVar[bool] = True
     """Whether :func:`~tasksim.models.selection.select` tries this kind by default."""
     doubt_kind: ClassVar[type[Doubt] | str | None] = None
-    """How the uncertainty of predictions is estimated. None takes
+    """Method to estimate the uncertainty of predictions. None takes
     :class:`~tasksim.models.uncertainty.doubt.Anchors`, models fitted to resampled configurations.
     Kinds with coefficients take :class:`~tasksim.models.uncertainty.doubt.Covariance` and implement
     :meth:`_elasticities`; means of samples take :class:`~tasksim.models.uncertainty.doubt.Counts`

@@ -1,4 +1,4 @@
-"""What a report on a model has of its fit: kinds, learning curve, dependence, worst errors."""
+"""Fit of a model in its report: kinds, learning curve, dependence, worst errors."""
 
 from __future__ import annotations
 

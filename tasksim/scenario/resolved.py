@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where the graph of a scenario comes from, decided once.
+    """Source of the graph of a scenario, decided once.
 
     Attributes
     ----------

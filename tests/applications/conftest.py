@@ -1,4 +1,4 @@
-"""What tests of applications need: both runtimes."""
+"""Fixtures for tests of applications: both runtimes."""
 
 import pytest
 

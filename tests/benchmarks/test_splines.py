@@ -38,7 +38,7 @@ def test_noise_adds_no_functions():
 
 @pytest.mark.parametrize(("columns", "level", "count"), [(1, 3, 7), (2, 3, 17), (3, 2, 7)])
 def test_a_sparse_grid_has_so_many_hats(columns, level, count):
-    """Those of the full grid in one dimension; in several, only products of wide ones."""
+    """In one dimension they are those of the full grid; in several, products of wide ones."""
     hats = list(_hats(columns, level))
     assert len(hats) == len(set(hats)) == count
 

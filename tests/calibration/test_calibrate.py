@@ -211,7 +211,7 @@ SMALL, LARGE = irregular(100, 300, 1), irregular(1000, 9000, 2)
 
 
 def bent(number, graph):
-    """What tasks take: 1 us times n, or m; twice that where m is above 500.
+    """Return the duration of a task: 1 us times n, or m; twice that if m is above 500.
 
     Runs differ by 0.01 %, in turns.
     """

@@ -1,4 +1,4 @@
-"""How kernels slow each other down, found from runs, and written; by real runs that it is whole."""
+"""Contention of kernels, found from runs and written; real runs show that it is whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kernels get linear models, and of which terms."""
+"""Kernels that get linear models, and their terms."""
 
 from __future__ import annotations
 

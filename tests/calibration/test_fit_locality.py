@@ -144,7 +144,7 @@ def test_a_report_says_how_much_longer_tasks_take():
 
 
 def test_samples_without_far_data_are_alike():
-    """What is left is the noise, about the mean of what all take; unknown ones are as they were."""
+    """The rest is noise about the common mean; unknown samples are unchanged."""
     samples, table = measured(RUNS)
     found, counted = fit_locality(samples, table)
     before, after = counted["gemm"], without_far_data(counted["gemm"], found["gemm"])

@@ -1,4 +1,4 @@
-"""What counts as known: by runs, without outliers, with earlier calibrations."""
+"""Known means: by runs, without outliers, with earlier calibrations."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_of_several_graphs_each_must_have_run_twice(run_of):
 
 
 def test_kernels_measured_by_themselves_are_known_by_configuration():
-    """What they take together is nothing that anybody predicts."""
+    """The sum of their durations is nothing that anybody predicts."""
     collected = KernelSamples(linear=["gemm"])
     for _ in range(10):
         add(collected, [1.0, 1.0], how="by itself")

@@ -1,4 +1,4 @@
-"""What is noted about the machine."""
+"""Facts of the machine in calibrated files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a calibration tells: a line per configuration, or per kernel where these are many."""
+"""Output of a calibration: a line per configuration, or per kernel if there are many."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tasksim.calibration.machine import Cache
 
 CACHES = [Cache(level, 2**size, 8, 64) for level, size in ((1, 15), (2, 18), (3, 23))]
 LONG_S = 60
-"""That counting takes; its end comes in a hundredth of that, so a busy machine may be slow."""
+"""Limit of a count; it ends in a hundredth of that, so a busy machine may be slow."""
 
 
 @pytest.fixture

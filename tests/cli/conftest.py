@@ -23,7 +23,7 @@ DURATIONS = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 
 @dataclass
 class Called:
-    """What a command printed, and how it ended."""
+    """Output and exit code of a command."""
 
     code: int
     out: str

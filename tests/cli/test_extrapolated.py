@@ -1,4 +1,4 @@
-"""What is said where models are asked beyond what they were fitted to."""
+"""Warnings for predictions outside the domain to which models were fitted."""
 
 from __future__ import annotations
 

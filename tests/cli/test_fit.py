@@ -290,7 +290,7 @@ def test_what_is_printed_for_people(tasksim, files):
 
 @pytest.mark.slow
 def test_what_samples_cannot_tell_is_said(tasksim, files):
-    """Where sizes hardly change, many powers of them fit alike."""
+    """If sizes hardly change, many powers of them fit alike."""
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.integers(8, 12, 40), rng.integers(200, 280, 40), np.ones(40)])
     text = lines_of(table, 1e-9 * table[:, 0] * table[:, 1] ** 2 * rng.lognormal(0, 0.2, 40))

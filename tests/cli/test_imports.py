@@ -1,4 +1,4 @@
-"""What commands import: nothing that they do not need, however fast the machine is.
+"""Imports of commands: nothing that they do not need, however fast the machine is.
 
 Start-up is most of a short command's time, and nearly all of that is imports; where Python may not
 keep their bytecode, each is compiled again. Counted, not timed: heavy packages by name, tasksim's
@@ -22,7 +22,7 @@ HEAVY_MODULES = (
     "pandas", "pyarrow", "pydantic", "rich", "scipy", "simpy", "statsmodels", "yaml",
 )  # fmt: skip
 BY_OTHERS = {"importlib.metadata"}
-"""What simpy and pyarrow import themselves."""
+"""Modules that simpy and pyarrow import themselves."""
 SIMPY_ENGINE = 50
 """Modules of the engine that replays where there is no core, rounded up; SimPy has as many."""
 
@@ -123,12 +123,12 @@ LEFT_OUT = {
     "scenario.fingerprints", "scenario.replayed", "schedulers.queues",
     "selective", "study", "tuning",
 }  # fmt: skip
-"""What no simulation needs that is alone on one node, keeps nothing and goes well."""
+"""Modules that a simulation on one node does not need if it keeps nothing and succeeds."""
 READS_NO_FILE = {
     "base.files", "base.library", "engine.locality", "engine.room", "formats", "models.files",
     "platform.load", "platform.power", "scenario.advice", "scenario.kernel_models",
 }  # fmt: skip
-"""What it needs neither if it has workers and durations instead of a platform and models."""
+"""Further ones that it does not need with workers and durations, not a platform and models."""
 RARELY_NEEDED = {"array", "csv", "heapq", "importlib.metadata", "json", "subprocess", "tempfile"}
 """Of Python's own, which take milliseconds to compile."""
 

@@ -57,7 +57,7 @@ def starpu(calibrated) -> StarPU:
 
 @pytest.fixture(scope="module")
 def simulated(starpu, tmp_path_factory) -> Simulated:
-    """What tasksim makes of what StarPU has measured."""
+    """Return tasksim's import of StarPU's measurements."""
     return Simulated(starpu.sampling, tmp_path_factory.mktemp("library") / "lib")
 
 

@@ -107,7 +107,7 @@ run = tasksim.simulate(graph, workers=2, durations={"work": 1.0})
 tasksim.save_run(run, "run-of-object")
 """,
 }
-"""What the commands read."""
+"""Files that the commands read."""
 
 SIMULATE_COMMAND = "tasksim simulate cholesky tiles=3"
 CALIBRATE = "tasksim calibrate cholesky tiles=3 tile_size=16 --library @ --name here --workers 2"

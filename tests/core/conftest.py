@@ -1,4 +1,4 @@
-"""What tests of the build need: a small core of its own, and machines with no compiler."""
+"""Fixtures for tests of the build: a small core, and machines without a compiler."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def compiler(monkeypatch):
 
 @pytest.fixture
 def strict(compiler):
-    """That compiler, to which a warning is an error."""
+    """Return the compiler, with warnings as errors."""
     found = find_compiler()
     return Compiler((*found.command, "-Wall", "-Wextra", "-Werror"), found.name)
 

@@ -130,7 +130,7 @@ def test_no_event_is_no_progress_and_no_end():
 
 @pytest.mark.parametrize("tasks", [0, 1])
 def test_a_negative_number_of_events_ends_a_replay(tasks):
-    """Where the core cannot say itself that all tasks are done: as WebAssembly."""
+    """Case in which the core cannot report that all tasks are done: WebAssembly."""
     builder = GraphBuilder("few")
     for _ in range(tasks):
         builder.insert("gemm")

@@ -10,7 +10,7 @@ from tasksim.core.library import FOLDER
 ASIDE = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^\s*#.*?$', re.M | re.S
 )
-"""What is no code: comments, texts, lines of the preprocessor."""
+"""Parts that are no code: comments, strings, lines of the preprocessor."""
 NAMESPACE = re.compile(r"\bnamespace\b\s*([\w:]*)\s*$")
 DEFINED = re.compile(
     r"\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:alignas\(\w+\)\s*|\[\[\w+\]\]\s*)?"

@@ -73,7 +73,7 @@ SCHEDULERS = [
 ]
 PARTS = 10
 READY_FIRST = ("dmdar", "dmdas", "dmdasd", "modular-dmdar", "modular-dmdas", "modular-heft")
-"""Those whose workers take the task that lacks the fewest bytes."""
+"""Policies whose workers take the task that lacks the fewest bytes."""
 each_scheduler = pytest.mark.parametrize(
     "scheduler", SCHEDULERS, ids=lambda given: given if isinstance(given, str) else given.__name__
 )
@@ -231,7 +231,7 @@ def test_only_objects_of_exactly_a_built_in_class_are_ported(monkeypatch):
 @core
 @pytest.mark.parametrize("scheduler", ["heft", "heteroprio", given_orders, "graph_test"])
 def test_tables_of_nonsense_are_refused_or_replayed(scheduler, monkeypatch):
-    """What the core is told is checked: it may refuse or fail, but it always answers."""
+    """The core checks its input: it may refuse or fail, but it always answers."""
     draw = random.Random(0)
 
     class Broken(Ported):

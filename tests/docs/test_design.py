@@ -56,7 +56,7 @@ def test_files_that_a_page_names_without_their_folder_exist(page):
 
 @pytest.mark.parametrize("room", ["machine", "data"])
 def test_modules_without_a_twin_of_their_name_in_the_core_are_named(room):
-    """Where the page says that files have the same names, those that have not are listed."""
+    """If the page says that files have the same names, it lists those that do not."""
     page = (DESIGN / "compiled-core.md").read_text()
     (row,) = (line for line in page.splitlines() if f"| `engine/{room}/` |" in line)
     modules = {path.stem for path in (ROOT / "tasksim/engine" / room).glob("[!_]*.py")}

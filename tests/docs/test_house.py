@@ -43,7 +43,7 @@ def test_every_room_has_a_colour(drawn):
 
 
 def test_the_picture_has_a_box_and_an_arrow_for_each_room_and_import(drawn):
-    """What is drawn agrees with the description beside it."""
+    """The drawing agrees with the description beside it."""
     text = house.PICTURE.read_text()
     for room in drawn["imports"]:
         assert f">{room}</text>" in text

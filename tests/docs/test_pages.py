@@ -13,7 +13,7 @@ def anchors(text: str) -> set[str]:
 
 
 GENERATED_PAGES = {"demo-output/runs.html"}
-"""What `make demo` writes, and a page may lead to."""
+"""Files that `make demo` writes, to which a page may link."""
 
 
 @pytest.mark.parametrize("page", PAGES)

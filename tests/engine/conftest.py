@@ -1,4 +1,4 @@
-"""What the tests ask of an engine is asked of the other, too: both_engines.py."""
+"""Fixtures: each question to one engine goes to the other, too (both_engines.py)."""
 
 from both_engines import both_engines
 

@@ -1,4 +1,4 @@
-"""What the tests of this folder ask of one engine is asked of both: both_engines.py."""
+"""Comparison of both engines on the questions of this folder (both_engines.py)."""
 
 from __future__ import annotations
 

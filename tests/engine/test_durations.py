@@ -1,4 +1,4 @@
-"""How long each task takes in each class of workers."""
+"""Durations of each task in each class of workers."""
 
 from __future__ import annotations
 

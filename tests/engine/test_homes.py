@@ -1,4 +1,4 @@
-"""Where data are at first."""
+"""Homes of data at the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What far data cost in a simulation: exact numbers by hand."""
+"""Cost of far data in a simulation: exact numbers by hand."""
 
 from __future__ import annotations
 

@@ -306,7 +306,7 @@ def test_one_domain_is_contention_as_ever(asked, placement, curve):
 @settings(max_examples=few(60), deadline=None)
 @given(assigned(), st.sampled_from([10.0, 15.0, 30.0]), st.sampled_from([0.0, 5.0]))
 def test_nothing_ends_earlier_for_a_distance_nor_later_for_a_cache(asked, distance, cache_bytes):
-    """Where each worker has its tasks in order, and no bandwidth is shared."""
+    """This holds if each worker has its tasks in order, and no bandwidth is shared."""
     graph, owner, seconds, known = asked
     none = [end for _, end in ran(graph, sockets(2, 2, distance=10.0), owner, {}, seconds)[0]]
     share = {name: replace(it, beside={}) for name, it in known.items()}

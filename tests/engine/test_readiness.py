@@ -40,7 +40,7 @@ def everything_at_home():
 
 
 def unready(copies):
-    """What a task lacks, asked anew each time, as the view of a node says it."""
+    """Readiness as in the view of a node, computed anew each time."""
 
     def lacks(task, memory):
         absent = [

@@ -66,7 +66,7 @@ def thrashing(size, tiles=6, scheduler="eager", **options):
 
 @pytest.mark.parametrize("scheduler", ["eager", "prio", "lws", "dmda", "dmdas", "heteroprio"])
 def test_three_tiles_of_memory_are_enough_for_a_cholesky_but_copies_are_many(scheduler):
-    """What the largest task needs at once. Data come and go all the time."""
+    """The memory just holds the data of the largest task: data come and go all the time."""
     small, large = (thrashing(size, scheduler=scheduler) for size in (3 * TILE, 100 * TILE))
     assert small.evictions > 20
     assert large.evictions == 0

@@ -47,7 +47,7 @@ def test_what_follows_several_updates_hears_of_them_by_an_empty_task():
 
 @only_with_core
 def test_an_update_that_waited_is_pushed_before_hints_are_followed():
-    """Who has ended the update before is not back in time then: a device takes it."""
+    """The worker that ended the update before is not back in time: a device takes it."""
     by_itself = []
     for hinted in (False, True):
         builder = GraphBuilder("hinted")

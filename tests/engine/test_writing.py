@@ -1,4 +1,4 @@
-"""Which data are written: what hints and prefetches of a datum ask, however often it is written."""
+"""Writers of data, which hints and prefetches ask for, however often a datum is written."""
 
 from __future__ import annotations
 

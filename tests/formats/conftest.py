@@ -1,4 +1,4 @@
-"""What the tests of formats need: files of some lines."""
+"""Fixtures for tests of formats: files of some lines."""
 
 from __future__ import annotations
 

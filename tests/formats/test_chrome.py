@@ -56,7 +56,7 @@ def test_all_events_are_of_kinds_that_are_shown(events):
 
 
 def test_slices_of_a_thread_do_not_overlap(events):
-    """Those of workers, and of copies, which have as many threads as overlap."""
+    """Workers have a thread each, and copies as many threads as overlap."""
     for spans in slices(events).values():
         assert all(one[1] <= other[0] for one, other in pairwise(spans))
 

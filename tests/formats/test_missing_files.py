@@ -1,4 +1,4 @@
-"""What can only name a file, and is none, is told so, whatever it was to be."""
+"""Errors for names of files that do not exist, whatever they should be."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ ROW = "LEVEL CPU SIZE 2\n1.host\n2.host\n\nLEVEL THREAD SIZE 2\nmain\nCUDA-D1.S1
 
 
 def trace(folder, text, pcf=None, row=None, name="some.prv"):
-    """What is read of a trace with these files."""
+    """Return the run that is read from a trace with these files."""
     path = folder / name
     path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
     for suffix, content in ((".pcf", pcf), (".row", row)):

@@ -1,4 +1,4 @@
-"""What StarPU writes beside tasks.rec: data.rec, sched_tasks.rec, comms.rec; several ranks."""
+"""Files of StarPU beside tasks.rec: data.rec, sched_tasks.rec, comms.rec; several ranks."""
 
 import numpy as np
 import pytest

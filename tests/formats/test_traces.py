@@ -87,7 +87,7 @@ def _simulated(graph, platform, scheduler):
 
 
 def assert_same(read, run):
-    """What was *read* is the same run as *run*, to the nanosecond that files have."""
+    """Check that *read* is the same run as *run*, to the nanosecond that files have."""
     assert len(read) == len(run)
     tasks, others = read.tasks, run.tasks
     for column in ("submitted_s", "ready_s", "popped_s", "start_s", "end_s"):
@@ -212,7 +212,7 @@ def test_paje_is_read_back_through_pj_dump(tmp_path, run):
 
 
 def test_tasks_rec_of_starpu(tmp_path):
-    """What ran nowhere is passed through; the clock begins with the first submission."""
+    """Tasks that ran nowhere are passed through; the clock begins with the first submission."""
     (tmp_path / "tasks.rec").write_text(TASKS_REC)
     found = read_trace(tmp_path / "tasks.rec")
     run, graph = found.run, found.run.graph

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["limit_memory", "main"]
 
 MAX_MEMORY_BYTES = 2**30
-"""What an input may cost in memory."""
+"""Memory that an input may cost, in bytes."""
 LARGEST_KEPT = 20_000
 """The bytes of an input that others are made from: a tenth of the largest, so that most take
 milliseconds. Seeds are always among them."""

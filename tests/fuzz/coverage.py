@@ -31,7 +31,7 @@ class Coverage:
 
     def __init__(self) -> None:
         self.lines = 0
-        """How many have run so far."""
+        """Number of lines that have run so far."""
         self._unseen: dict[CodeType, set[int]] = {}
 
     @contextmanager

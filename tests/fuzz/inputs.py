@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "Input", "in_folder", "put"]
 
 Input: TypeAlias = dict[str, bytes]
-"""What is given to a reader: the content of files by their paths in a folder."""
+"""Input of a reader: the content of files by their paths in a folder."""
 
 LARGEST = 200_000
 """The bytes of an input, at most: what takes time or memory beyond its size is what is sought."""

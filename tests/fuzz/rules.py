@@ -38,7 +38,7 @@ class Find:
     """A rule that an input breaks."""
 
     rule: str
-    """What was broken: ``raises``, ``message``, ``time``, ``memory``, ``acts``, ``dies``."""
+    """Rule that was broken: ``raises``, ``message``, ``time``, ``memory``, ``acts``, ``dies``."""
     what: str
     """The exception, or what else was seen."""
     where: str
@@ -46,7 +46,7 @@ class Find:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What finds with the same cause have in common."""
+        """The key that finds with the same cause share."""
         return self.rule, self.what.partition(":")[0][:60], self.where
 
 

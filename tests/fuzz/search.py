@@ -30,7 +30,7 @@ most. On a busy machine, it may be a long time."""
 
 @dataclass
 class Result:
-    """What a search has found."""
+    """Result of a search."""
 
     reader: str
     inputs: int = 0

@@ -1,4 +1,4 @@
-"""Which cells of an octree interact, and what that sums up to per pair of groups."""
+"""Interacting cells of an octree, and their sums per pair of groups."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class TestWholeMethod:
         np.testing.assert_array_equal(result, 0)
 
     def test_forces_almost_cancel(self):
-        """What the far field does is not symmetric, but as accurate as the whole."""
+        """The far field is not symmetric, but as accurate as the whole."""
         result, _, _ = fmm(placed("cube", 2000, 3), charges(2000), 4, 5)
         net = np.linalg.norm(result[1:].sum(axis=1))
         assert net < 1e-5 * np.linalg.norm(result[1:], axis=0).sum()

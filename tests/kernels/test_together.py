@@ -15,7 +15,7 @@ from tasksim.kernels.program import bind
 
 
 class AmongThreads:
-    """What is between the ranks of MPI, between threads."""
+    """Meetings as between ranks of MPI, but between threads."""
 
     def __init__(self, rank, cut, barrier, board):
         self.rank, self._cut, self._barrier, self._board = rank, cut, barrier, board

@@ -1,4 +1,4 @@
-"""How a kernel is slowed by its neighbours, as coefficient files keep it."""
+"""Slowdown of a kernel by its neighbours in coefficient files."""
 
 from __future__ import annotations
 

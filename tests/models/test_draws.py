@@ -1,4 +1,4 @@
-"""What draws durations again and again draws as the model does, also one that is derived."""
+"""Repeated draws of durations equal those of the model, also of a derived one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What far data cost a kernel, as coefficient files keep it."""
+"""Cost of far data of a kernel in coefficient files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kind of model is chosen, and why."""
+"""Choice of the kind of model, and its reason."""
 
 from __future__ import annotations
 

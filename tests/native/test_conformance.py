@@ -54,7 +54,7 @@ IN_NUMBA = [
         "sparse_cholesky.py n=12 leaf=8",
     )
 ]
-"""What is compiled anew in each process, for up to 10 seconds."""
+"""Examples that are compiled anew in each process, for up to 10 seconds."""
 
 
 @parametrize_with_checks([*SHIPPED, *OWN_EXAMPLES])

@@ -1,4 +1,4 @@
-"""What holds for every platform, however it was made."""
+"""Rules that every platform keeps, however it was made."""
 
 from __future__ import annotations
 

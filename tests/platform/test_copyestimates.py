@@ -1,4 +1,4 @@
-"""What schedulers believe that copies take: as measured alone, times contention."""
+"""Schedulers' estimates of copies: as measured alone, times contention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What devices, copies and allocations cost: files and settings."""
+"""Costs of devices, copies and allocations, in files and settings."""
 
 from __future__ import annotations
 

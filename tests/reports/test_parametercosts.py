@@ -1,4 +1,4 @@
-"""What it costs to count indirect parameters: only marked code, beside the run."""
+"""Cost of counting indirect parameters: only marked code, beside the run."""
 
 import json
 import time

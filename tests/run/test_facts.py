@@ -31,7 +31,7 @@ def objects():
 
 
 class Tags(HTMLParser):
-    """Which tags are open at the end."""
+    """Return the tags that are open at the end."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What others took from a native run, from tasks and between them, over time."""
+"""Time that others took from a native run, in tasks and between them, over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tasks are released: each once, not before its predecessors, commutative ones apart."""
+"""Release of tasks: each once, not before its predecessors, commutative ones one at a time."""
 
 from __future__ import annotations
 

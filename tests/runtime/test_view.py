@@ -1,4 +1,4 @@
-"""What schedulers see of the classes of workers."""
+"""Classes of workers in a scheduler's view."""
 
 from __future__ import annotations
 

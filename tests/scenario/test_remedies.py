@@ -1,4 +1,4 @@
-"""What an error proposes to who has no models of kernels, and that it does."""
+"""Remedies that an error proposes if there are no kernel models, and that they work."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_graph_made_in_python_is_told_with_its_settings():
 
 
 def test_models_of_another_precision_are_not_proposed(called):
-    """What single precision takes is not what double precision does."""
+    """Single precision has durations of its own."""
     for graph in ("cholesky tiles=3 dtype=float32", "lu tiles=3 dtype=float32"):
         code, said = called(f"simulate {graph} --platform xeon-2c")
         assert code == 2

@@ -74,7 +74,7 @@ def test_means_are_those_of_configurations_on_each_architecture():
 
 
 def test_other_architectures_take_means_of_what_ran_there(tmp_path):
-    """What a task would take elsewhere is not known: what its kernel took there in the mean is."""
+    """The duration of a task elsewhere is unknown: the mean of its kernel there is taken."""
     text = "version: 1\nworkers: {gpu: {count: 1}, cpu: {count: 1}}\n"
     (tmp_path / "both.yaml").write_text(text)
     g = tasksim.GraphBuilder("five")
@@ -148,7 +148,7 @@ def _with_times(run, starts, ends):
 
 
 def test_a_native_run_is_replayed_with_what_its_runtime_took():
-    """What passed between its tasks is charged in the mean, by kind: nothing else is lost."""
+    """The time between its tasks is charged in the mean, by kind: nothing else is lost."""
     from tasksim.run.account import runtime_costs
 
     graph = tasksim.generate("chain", length=50, duration=0.0)

@@ -1,4 +1,4 @@
-"""How sure: replications with what is uncertain drawn, of scenarios."""
+"""Predictions of scenarios with intervals, from replications that draw what is uncertain."""
 
 import numpy as np
 import pytest

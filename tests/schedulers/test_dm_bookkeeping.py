@@ -1,4 +1,4 @@
-"""What the dm family believes about its workers, step by step, and what it asks of the view."""
+"""Bookkeeping of the dm family, step by step, and its requests to the view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the dm family sends tasks: small cases worked out by hand."""
+"""Decisions of the dm family: small cases worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every plan, and that fast planning plans the same as planning by the book."""
+"""Rules that every plan keeps; fast planning against planning by the book."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_a_second_copy_of_the_paper_graph_from_time_10_on_ends_at_109():
 @pytest.mark.parametrize("order", ["strict", "ready"])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_simulation_of_the_classic_model_is_the_plan(name, order, example):
-    """Where a plan lets a ready task wait for no reason, order=ready departs from it."""
+    """If a plan lets a ready task wait for no reason, order=ready departs from it."""
     if order == "ready" and name in LEAVE_WORKERS_IDLE:
         pytest.skip("its plan leaves workers idle that could go on")
     costs, volumes = example

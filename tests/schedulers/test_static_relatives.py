@@ -228,7 +228,7 @@ def test_an_option_that_does_not_exist():
 @settings(max_examples=few(30), deadline=None)
 @given(problem=problems(), name=st.sampled_from(["heft", "cpop", "peft", "etf", "bil", "hbmct"]))
 def test_a_problem_with_other_durations_is_planned_as_a_new_one(problem, name):
-    """What is kept of the graph is the same; the durations are the new ones."""
+    """The data of the graph are kept; the durations are the new ones."""
     _ = problem.edges, problem.initial, problem.commuting
     changed = problem.with_costs(problem.costs_s[::-1] * 2.0 + 1.0)
     afresh = replace(problem, costs_s=problem.costs_s[::-1] * 2.0 + 1.0)

@@ -299,7 +299,7 @@ def test_the_same_figure_gives_the_same_bytes(make, tmp_path, suffix):
 
 
 def filled(svg):
-    """How many shapes of the colours of kernels an SVG file has."""
+    """Return the number of shapes in the colours of kernels in an SVG file."""
     return sum(svg.count(f"fill: {colour}") for colour in KERNEL_COLOURS.values())
 
 

@@ -137,7 +137,7 @@ def test_a_busy_row_has_no_gaps_however_short_its_tasks(make):
 
 
 def drawn_shares(run):
-    """Which share of the time each row is drawn to be busy, as its pixels say."""
+    """Return the share of the time in which the pixels of each row are busy."""
     axes = panel_gantt(run, bounds={}, legend=False, until_s=run.makespan_s / 1.01)
     for line in list(axes.lines):
         line.remove()

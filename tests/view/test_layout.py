@@ -1,4 +1,4 @@
-"""Which panel of which runs is in which row."""
+"""Rows of a figure: the panels and runs of each."""
 
 from tasksim.view.figure import figure_rows, graph_labels
 from tasksim.view.registry import PANELS

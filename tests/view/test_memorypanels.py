@@ -1,4 +1,4 @@
-"""How full memories were, how fast data came."""
+"""Use of memories, and rates of copies, over time."""
 
 from __future__ import annotations
 

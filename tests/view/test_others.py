@@ -1,4 +1,4 @@
-"""What others took from native runs, in figures: hatching, a panel, a number per worker."""
+"""Time that others took from native runs, in figures: hatching, a panel, a number per worker."""
 
 import dataclasses
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-__all__ = ["TREE_DEPTH", "Forest", "Growth"]
+__all__ = ["DEPTH", "Forest", "Growth"]
 
-TREE_DEPTH: Final = 6
+DEPTH: Final = 6
 """Number of questions of a tree. With 5 and 7 the errors of generated kernels are within 5 %."""
 MAX_BORDERS: Final = 254
 """Maximum number of borders per column, so that a cell's number is a byte. 63 instead make the
@@ -94,7 +94,7 @@ class Forest:
                 _number(answers, first, high)
                 _number(answers, second, low)
                 np.copyto(index, high)
-                np.left_shift(index, TREE_DEPTH, out=index)
+                np.left_shift(index, DEPTH, out=index)
                 np.bitwise_or(index, low, out=index)
                 part += values.take(index)
         return total
@@ -138,7 +138,7 @@ class Forest:
         asked, which, values = self._even
         doubles = (values[::2, :, None] + values[1::2, None, :]).reshape(len(values) // 2, -1)
         questions = [(column, cell) for column, cell in asked.T.tolist()]
-        return questions, which.reshape(-1, 2, TREE_DEPTH).tolist(), doubles
+        return questions, which.reshape(-1, 2, DEPTH).tolist(), doubles
 
     def scaled(self, factor: float) -> Forest:
         """Return the forest with all values multiplied by *factor*."""
@@ -187,9 +187,9 @@ class Growth:
         for _ in range(count if self.possible else 0):
             questions = self._choose()
             leaf = _leaves(self._cells, questions)
-            sums = np.bincount(leaf, self._left, 2**TREE_DEPTH)
+            sums = np.bincount(leaf, self._left, 2**DEPTH)
             values: Floats = (
-                LEARNING_RATE * sums / (np.bincount(leaf, minlength=2**TREE_DEPTH) + LEAF_RIDGE)
+                LEARNING_RATE * sums / (np.bincount(leaf, minlength=2**DEPTH) + LEAF_RIDGE)
             )
             self._left -= values[leaf]
             self._questions.append(questions)
@@ -216,8 +216,8 @@ class Growth:
 
     def forest(self, count: int | None = None) -> Forest:
         """Return the trees, or the first *count* of them."""
-        questions = np.array(self._questions[:count], dtype=np.intp).reshape(-1, TREE_DEPTH, 2)
-        values = np.array(self._values[:count]).reshape(-1, 2**TREE_DEPTH)
+        questions = np.array(self._questions[:count], dtype=np.intp).reshape(-1, DEPTH, 2)
+        values = np.array(self._values[:count]).reshape(-1, 2**DEPTH)
         return Forest(self.borders, questions[:, :, 0], questions[:, :, 1], values)
 
     def _choose(self) -> list[tuple[int, int]]:
@@ -232,7 +232,7 @@ class Growth:
         total = len(self._splits)
         leaf = np.zeros(count, dtype=np.intp)
         questions = []
-        for depth in range(TREE_DEPTH):
+        for depth in range(DEPTH):
             index = (numbers + total * leaf).ravel()
             shape = (2**depth, total)
             size = shape[0] * total
@@ -250,7 +250,7 @@ class Growth:
     def _chosen_by(self, core: ctypes.CDLL, some: Indices) -> list[tuple[int, int]]:
         """Return the questions that the compiled core chooses for *some* rows."""
         cells, left = np.ascontiguousarray(self._cells[:, some]), self._left[some]
-        best = np.empty(TREE_DEPTH, dtype=np.int64)
+        best = np.empty(DEPTH, dtype=np.int64)
         status = core.tasksim_questions(
             cells.shape[1], len(cells), cells.ctypes.data, self._first.ctypes.data,
             left.ctypes.data, LEAF_RIDGE, best.ctypes.data,

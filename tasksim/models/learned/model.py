@@ -13,7 +13,7 @@ import numpy as np
 from tasksim.base.arguments import one_of, whole_number
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.learned.correction import Correction, Features, fit_as, learn
-from tasksim.models.learned.forest import TREE_DEPTH, Forest
+from tasksim.models.learned.forest import DEPTH, Forest
 from tasksim.models.learned.process import Process
 from tasksim.models.learned.surface import Surface
 from tasksim.models.quantiles import (
@@ -378,8 +378,8 @@ def _read_correction(node: JsonNode, features: Features) -> Correction:
         if len(borders) != columns or any((np.diff(found) <= 0).any() for found in borders):
             raise one["borders"].expected(f"{columns} lists of ascending numbers")
         values = _unpacked(one["values"], "f4")
-        values = _unpacked(one["values"], "f4", (len(values) // 2**TREE_DEPTH, 2**TREE_DEPTH))
-        shape = (len(values), TREE_DEPTH)
+        values = _unpacked(one["values"], "f4", (len(values) // 2**DEPTH, 2**DEPTH))
+        shape = (len(values), DEPTH)
         asked = _unpacked(one["columns"], "u2", shape).astype(np.intp)
         _refuse_above(one["columns"], asked, columns)
         cells = _unpacked(one["cells"], "u1", shape).astype(np.intp)

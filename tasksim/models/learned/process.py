@@ -53,10 +53,10 @@ BLOCK_COVARIANCES: Final = 131_072
 LANES: Final = 16
 """Number of sums side by side, which are then added: single-precision numbers in the widest
 register of common processors. The compiled core adds in the same order."""
-GROUP_CENTRES: Final = 4 * LANES
+GROUP: Final = 4 * LANES
 """Number of centres whose covariances are added at once, four per lane: fractions with a common
 denominator take one division instead of four."""
-LARGEST_FACTOR: Final = 2.0**29
+LARGEST: Final = 2.0**29
 """Largest 2 + r²: the product of four is less than the largest single-precision number."""
 MAX_SQUARE: Final = 2.0**18
 """Largest square of a centre whose distances are computed from products: the rounding error of
@@ -343,14 +343,14 @@ def _pack(
     middle: Floats | None,
 ) -> _Packed:
     count, columns = centres.shape
-    groups = -(-count // GROUP_CENTRES)
-    wide, doubled = np.zeros((groups * GROUP_CENTRES, columns)), np.zeros(groups * GROUP_CENTRES)
+    groups = -(-count // GROUP)
+    wide, doubled = np.zeros((groups * GROUP, columns)), np.zeros(groups * GROUP)
     wide[:count], doubled[:count] = centres, 2 * weights
     if middle is not None:
         wide[:count] -= middle
         rounded = wide.astype(precision).astype(np.float64)
         wide = np.column_stack([2 + np.square(rounded).sum(axis=1), -2 * rounded])
-    wide = wide.reshape(groups, GROUP_CENTRES, wide.shape[1]).transpose(0, 2, 1)
+    wide = wide.reshape(groups, GROUP, wide.shape[1]).transpose(0, 2, 1)
     packed = np.ascontiguousarray(wide, dtype=precision)
     return _Packed(packed, doubled.astype(precision), middle)
 
@@ -360,7 +360,7 @@ def _add_covariances(rows: NDArray[Any], packed: _Packed, out: Floats) -> None:
     centres = packed.centres
     groups, columns, _ = centres.shape
     first, second, third, fourth = packed.weights.reshape(groups, 4, LANES).transpose(1, 0, 2)
-    step = max(1, BLOCK_COVARIANCES // max(1, groups * GROUP_CENTRES))
+    step = max(1, BLOCK_COVARIANCES // max(1, groups * GROUP))
     for at in range(0, len(rows), step):
         block = rows[at : at + step, :, None, None]
         if packed.by_products:
@@ -368,12 +368,12 @@ def _add_covariances(rows: NDArray[Any], packed: _Packed, out: Floats) -> None:
             for column in range(1, columns):
                 squares += block[:, column] * centres[:, column]
         else:
-            squares = np.full((len(block), groups, GROUP_CENTRES), 2, dtype=rows.dtype)
+            squares = np.full((len(block), groups, GROUP), 2, dtype=rows.dtype)
             for column in range(columns):
                 apart = block[:, column] - centres[:, column]
                 apart *= apart
                 squares += apart
-        np.minimum(squares, squares.dtype.type(LARGEST_FACTOR), out=squares)
+        np.minimum(squares, squares.dtype.type(LARGEST), out=squares)
         a, b, c, d = squares.reshape(-1, groups, 4, LANES).transpose(2, 0, 1, 3)
         above, below = first * b + second * a, a * b
         others, under = third * d + fourth * c, c * d

@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.models.forms import checked_names
 from tasksim.models.learned.correction import MAX_FAR, SECANT_LENGTH
-from tasksim.models.learned.forest import TREE_DEPTH
+from tasksim.models.learned.forest import DEPTH
 from tasksim.models.tensor.bases import Trend
 from tasksim.models.tensor.grid import MIN_VALUE_SHARE
 from tasksim.models.terms.leastsquares import LEAST_S
@@ -87,7 +87,7 @@ _PROCESS = [
 _FOREST = [
     "    for (int t = 0; t < TREES; t++) {",
     "        int leaf = 0;",
-    f"        for (int q = 0; q < {TREE_DEPTH}; q++)",
+    f"        for (int q = 0; q < {DEPTH}; q++)",
     "            leaf = 2 * leaf + (column[asked[t][q]] >= borders[t][q]);",
     "        logs += values[t][leaf];",
     "    }",

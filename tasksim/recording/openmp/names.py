@@ -44,7 +44,7 @@ NO_ADDRESS: Final = -1
 """Address of nothing."""
 
 _OUTLINED: Final = re.compile(r"\.(_omp_fn|constprop|isra|part|cold|lto_priv|extracted)(\.\d+)*.*$")
-"""What compilers append to the names of functions that they made of a part of one."""
+"""Suffixes that compilers append to the names of functions made of a part of another."""
 _ANONYMOUS: Final = re.compile(r"^\.?(omp_outlined|omp_task_entry|omp)\b")
 """Names of clang's outlined functions, which do not say where they come from."""
 _OPERATOR: Final = re.compile(r"\boperator(\(\)|\[\]|<=>|<<=?|>>=?|->\*?|[<>]=?| ) ?")

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 POINT_TO_POINT: Final = "point to point"
-"""What a table calls messages of no collective operation."""
+"""Name of messages of no collective operation in tables."""
 MIN_VARIATION: Final = 1e-12
 """Relative variation of a counter below which its R² is 1: the rest is rounding."""
 MESSAGE_COLUMNS: Final = (

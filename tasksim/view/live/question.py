@@ -123,7 +123,7 @@ class _Machine:
     scaled: bool
     """Whether estimates are those, divided, and costs follow."""
     localities: dict[tuple[int, int], Locality]
-    """What models know of far data, by class and kernel."""
+    """Cost of far data in models, by class and kernel."""
     draws: list[list[NDArray[np.float64]]]
     """Per seed from 0, durations drawn in the place of *raw*; none without noise."""
     estimates: list[NDArray[np.float64]] | None
@@ -301,7 +301,7 @@ def _variants(
 
 @dataclass(frozen=True)
 class _Settling:
-    """What the graphs of a page share while they are settled."""
+    """Values that the graphs of a page share while they are settled."""
 
     resolver: Resolver
     axes: list[LiveAxis]

@@ -20,7 +20,7 @@ MEASURED = (
 )
 B = "switch:bandwidth=1.25GB/s,latency=10us,model=smpi,nodes=16"
 WTIME_S = 1e-8
-"""What a look at the clock costs in SimGrid's MPI, which the measured times have in them."""
+"""Cost of a look at the clock in SimGrid's MPI, which measured times include."""
 
 
 def duration_s(network, operation, ranks, size, **options):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tasksim.core.library import library
 from tasksim.models.learned import forest as module
-from tasksim.models.learned.forest import LEAF_RIDGE, TREE_DEPTH, Forest, Growth
+from tasksim.models.learned.forest import DEPTH, LEAF_RIDGE, Forest, Growth
 
 
 def steps(table):
@@ -19,7 +19,7 @@ def steps(table):
 def test_the_answers_are_the_bits_of_an_index():
     """One question, six times: yes to all is the last value, no to all the first."""
     values = np.arange(64.0)[None, :]
-    asked = np.zeros((1, TREE_DEPTH), dtype=np.intp)
+    asked = np.zeros((1, DEPTH), dtype=np.intp)
     forest = Forest([np.array([0.5])], asked, asked, values)
     assert forest.predict(np.array([[0.2], [0.7]])).tolist() == [0.0, 63.0]
 
@@ -28,9 +28,9 @@ def test_the_answers_are_the_bits_of_an_index():
 def test_a_forest_is_the_sum_of_its_trees(count, seed):
     rng = np.random.default_rng(seed)
     borders = [np.sort(rng.random(5)), np.array([0.5]), np.empty(0)]
-    columns = rng.integers(0, 2, (count, TREE_DEPTH))
+    columns = rng.integers(0, 2, (count, DEPTH))
     cells = np.where(columns == 0, rng.integers(0, 5, columns.shape), 0)
-    values = rng.normal(size=(count, 2**TREE_DEPTH))
+    values = rng.normal(size=(count, 2**DEPTH))
     table = rng.random((20, 3))
     expected = np.zeros(20)
     for tree in range(count):

@@ -77,7 +77,7 @@ def test_the_gradient_is_that_of_differences(seed, modes):
 
 
 def test_scales_are_learnt():
-    """What changes fast with x and not at all with y has a short scale in x, a long one in y."""
+    """A function that changes with x and not with y has a short scale in x, a long one in y."""
     table = drawn(300, 2)
     rng = np.random.default_rng(1)
     values = np.sin(12 * table[:, 0]) + 0.05 * rng.standard_normal(300)

@@ -39,7 +39,7 @@ POOL = Lattice(exponents=(1.0, 2.0, 3.0), logarithms=False, order=3, degree=4)
 
 @pytest.fixture(scope="module")
 def mlr_init():
-    """What StarPU measured for the kernel of its example of a multiple regression."""
+    """Return StarPU's samples for the kernel of its example of a multiple regression."""
     if not STARPU.exists():
         pytest.skip("StarPU's sample file mlr_init.out is not beside the checkout (folder shared)")
     table = np.loadtxt(STARPU, delimiter=",", skiprows=1)

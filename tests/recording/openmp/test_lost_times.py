@@ -1,4 +1,4 @@
-"""Where a thread lost its core between two readings of its processor clock."""
+"""Losses of a core between two readings of a thread's processor clock."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What comes after what: each construct of OpenMP, in programs of a few tasks.
+"""Order that each construct of OpenMP imposes, in programs of a few tasks.
 
 A task's kernel begins with the name of the function that creates it.
 """

@@ -114,7 +114,7 @@ int main(int, char** values) {
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    """What the program tells, per situation: core lost, that missed, core kept, ahead, late."""
+    """Return the program's numbers per situation: core lost, missed, kept, ahead, late."""
     cxx = next(iter(compilers("g++")), None)
     if cxx is None:
         pytest.skip("no g++ here")

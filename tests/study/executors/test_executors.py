@@ -256,7 +256,7 @@ def test_an_executor_that_is_broken_ends_the_study_and_no_cell(study_file, tmp_p
 def test_processes_for_cells_with_limits_know_what_can_be_imported_now(
     study_file, tmp_path, monkeypatch, executor
 ):
-    """Those of an earlier study of this process knew other places."""
+    """Workers of an earlier study of this process knew other places."""
     limited = [*ONE_CELL, ("noise: model", "noise: model\nlimits: {time: 1 h}")]
     assert run_study(study_file(*limited), tmp_path / "one", executor=executor).failed == 0
     (tmp_path / "later").mkdir()

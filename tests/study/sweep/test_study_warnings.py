@@ -1,4 +1,4 @@
-"""What the simulations of a study warn of: said once, not per cell, and not lost."""
+"""Warnings of a study's simulations: printed once, not per cell, and not lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests ask of a page in the browser: its state, details, places of tasks, colours."""
+"""Questions to a page in the browser: its state, details, places of tasks, colours."""
 
 LEFT, TOP = 150, 30
 

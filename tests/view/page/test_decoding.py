@@ -1,4 +1,4 @@
-"""What the page knows of a run is what the run says: compared number by number, in the browser."""
+"""Comparison of a run with the page's data, number by number, in the browser."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a page holds, without a browser."""
+"""Content of a page, without a browser."""
 
 import dataclasses
 import json

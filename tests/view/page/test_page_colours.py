@@ -1,4 +1,4 @@
-"""What the page paints: colours, the critical path, differences, light and dark."""
+"""Painting of the page: colours, the critical path, differences, light and dark."""
 
 import pytest
 

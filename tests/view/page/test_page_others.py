@@ -1,4 +1,4 @@
-"""What others took from a native run, in its page."""
+"""Time that others took from a native run, in its page."""
 
 import dataclasses
 

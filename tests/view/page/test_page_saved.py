@@ -1,4 +1,4 @@
-"""What the page tells in tables and saves: CSV, SVG, PNG."""
+"""Tables and saved files of the page: CSV, SVG, PNG."""
 
 import csv
 import dataclasses
