@@ -22,7 +22,7 @@ def test_the_page_says_what_the_commands_say():
 @pytest.mark.parametrize(("name", "command"), COMMANDS.items())
 def test_every_option_is_in_the_section_of_its_command(name, command):
     section = PAGE.split(f"## `{name}`\n")[1].partition("\n## ")[0]
-    shared = PAGE.split("## Options that all share\n")[1].partition("\n## ")[0]
+    shared = PAGE.split("## Common options\n")[1].partition("\n## ")[0]
     for option in (o for p in command.params for o in p.opts if o.startswith("--")):
         listed = re.search(rf"^\| .*`{option}[ `]", section, re.MULTILINE)
         assert listed or f"`{option}`" in shared, f"{option}: not described"
