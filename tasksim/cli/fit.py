@@ -15,6 +15,7 @@ from tasksim.cli.command import command
 from tasksim.cli.options import (
     PATH,
     TIME,
+    WEIGHTS,
     for_option,
     force_option,
     graphs_for,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["combinations", "fit", "latencies_of"]
 
-WEIGHTS = ("relative", "none", "huber")
 CHOSEN_BY = ("cv", "r2")
 SELECTION_CRITERIA = ("cv", "two")
 TENSOR_OPTIONS = ("rank", "cells", "spacing", "mode", "regularization")

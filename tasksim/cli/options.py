@@ -21,6 +21,7 @@ __all__ = [
     "PATH",
     "SHARE",
     "TIME",
+    "WEIGHTS",
     "WORKERS",
     "WholeNumber",
     "auto_option",
@@ -233,6 +234,8 @@ dtype_option = click.option(
     type=click.Choice(["float64", "float32"]),
     help="Type of the kernel's numbers. [default: that of KERNEL]",
 )
+WEIGHTS = ("relative", "none", "huber")
+"""Weights of linear fits, as in :mod:`tasksim.models.terms.leastsquares`, whose import is slow."""
 trust_option = click.option(
     "--trust",
     is_flag=True,

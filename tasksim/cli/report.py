@@ -13,6 +13,7 @@ from tasksim.cli.command import LazyGroup, command
 from tasksim.cli.options import (
     PATH,
     SHARE,
+    WEIGHTS,
     WholeNumber,
     completing,
     force_option,
@@ -50,7 +51,6 @@ EXAMPLES = (
     "tasksim report kernels --critical runs/one runs/two runs/four -o few",
     "tasksim report kernels runs/fmm --terms M2L_in='Level + NbCells' --weights none -o report",
 )
-WEIGHTS = ("relative", "none", "huber")
 
 
 REPORT_COMMANDS = {
