@@ -153,6 +153,9 @@ class ProcessorTime:
 
     def ended(self, task: int, start_s: float, end_s: float) -> None:
         """Note that a task has ended."""
+        # A thread that lost its core in the reading lost it before its first task.
+        if not self._pending and start_s - self._looked_s >= READING_PAUSE_S:
+            self._looked_s = start_s
         self._pending.append((end_s - start_s, task))
         self._ended_s = end_s
         if end_s - self._looked_s >= READING_INTERVAL_S or len(self._pending) >= MAX_PENDING_TASKS:

@@ -51,6 +51,9 @@ class Thread:
 
     def execute(self, task: int, own_s: float, lost_s: float = 0.0) -> None:
         self.account.look_after_pause(self.now_s)
+        self.execute_at_once(task, own_s, lost_s)
+
+    def execute_at_once(self, task: int, own_s: float, lost_s: float = 0.0) -> None:
         begun = self.now_s
         self.now_s += own_s + lost_s
         self.cpu_s += own_s
@@ -67,6 +70,17 @@ def test_a_task_that_is_interrupted_has_its_own_time():
         thread.execute(task, 1e-3, lost_s)
     assert thread.uses.cpu_s == pytest.approx([1e-3, 1e-3, 1e-3])
     assert thread.uses.preemptions.tolist() == [0, 1, 0]
+
+
+def test_what_a_reading_of_the_clocks_lost_is_no_tasks():
+    thread = Thread(2)
+    thread.pause(1.0)
+    for task in range(2):
+        thread.account.look_after_pause(thread.now_s)
+        thread.pause(4e-3)  # between the wall clock and that of the thread
+        thread.execute_at_once(task, 1e-3)
+    assert thread.uses.cpu_s == pytest.approx([1e-3, 1e-3])
+    assert thread.uses.preemptions.tolist() == [0, 0]
 
 
 def test_of_short_tasks_the_longest_was_interrupted():

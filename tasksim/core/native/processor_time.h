@@ -125,6 +125,8 @@ class alignas(64) ProcessorTime {
 
   // Notes that a task ran from *start_s* to *end_s*.
   void ended(int task, double start_s, double end_s) {
+    // A thread that lost its core in the reading lost it before its first task.
+    if (pending_.empty() && start_s - looked_s_ >= READING_PAUSE_S) looked_s_ = start_s;
     pending_.push_back({task, end_s - start_s});
     ended_s_ = end_s;
     if (end_s - looked_s_ >= READING_INTERVAL_S || pending_.size() >= MAX_PENDING_TASKS) look(end_s);
