@@ -21,6 +21,7 @@ import os
 import threading
 from contextlib import suppress
 from ctypes import byref, c_double
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -75,6 +76,15 @@ MAX_DIFFERENCE: Final = 0.02
 """Largest relative difference of the idle pulses of equal cores."""
 MIN_CHANGE: Final = 0.01
 """Smallest relative difference of idle states that is worth a note."""
+KEPT_DAYS: Final = 3
+"""Number of days of use whose idle states are kept. A virtual machine may move, while it runs, to a
+host with a slower clock, and no process of it is told: an idle state that no day has seen again is
+that of the host before."""
+MAX_UNUSED_DAYS: Final = 30
+"""Days after which the notes of a machine that nobody uses are deleted: each start of a machine has
+notes of its own."""
+
+BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 _NO_NOTES: Final = (TasksimError, OSError, ValueError, RuntimeError)
 """Errors of a file that is not there, or is no JSON, and of a user without a home."""
@@ -96,9 +106,10 @@ _known: dict[tuple[int, ...], list[Idle]] = {}
 def idle_cores(workers: int) -> list[Idle] | None:
     """Return the idle state of the core on which each worker of a run is pinned.
 
-    The first call of a process measures them, and takes the smallest ever seen on this machine:
-    others may keep a core busy all the time. None if there are fewer cores than workers, if there
-    is no compiled core to measure them, or if the threads had no cores meanwhile.
+    The first call of a process measures them, and takes the smallest of the last days of use since
+    the machine was started: others may keep a core busy all the time. None if there are fewer cores
+    than workers, if there is no compiled core to measure them, or if the threads had no cores
+    meanwhile.
     """
     cores = cores_for(workers)
     if cores is None or functions() is None:
@@ -115,7 +126,8 @@ def idle_cores(workers: int) -> list[Idle] | None:
         if not found:
             return None
         smallest = np.min(found, axis=0)
-        _note(key, smallest)
+        if measured is not None:
+            _note(key, measured)
         if not is_virtual():
             smallest[:, 1] = np.nan
         _known[key] = [Idle(*each) for each in smallest.tolist()]
@@ -204,35 +216,66 @@ def _are_equal(pulses: Floats) -> bool:
 
 
 def _note_path() -> Path:
-    """Return the file of this user's machines: processor -> cores -> idle states."""
+    """Return the file of this user's machines: machine -> day -> cores -> idle states."""
     folder = os.environ.get("XDG_CACHE_HOME")
     return (Path(folder) if folder else Path.home() / ".cache") / "tasksim" / "idle-cores.json"
 
 
+def _machine() -> str:
+    """Return the processor and the boot of this machine: the next boot may be on another host."""
+    with suppress(OSError):
+        return f"{processor()}, boot {BOOT_ID.read_text(encoding='ascii').strip()}"
+    return processor()
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
 def _noted(cores: Sequence[int]) -> Floats | None:
-    """Return the idle pulse and beat of each of *cores* that an earlier process saw."""
-    noted = _notes().get(processor(), {})
-    with suppress(TypeError, ValueError):  # no numbers, or no pairs
-        found = np.array(noted.get(_name(cores)) if isinstance(noted, dict) else None, dtype=float)
-        if found.shape == (len(cores), 2) and (found > 0.0).all():
-            return found
-    return None
+    """Return the smallest idle pulse and beat of each of *cores* that earlier processes saw."""
+    days = _days_of(_notes().get(_machine()))
+    found = [states for day in days.values() if (states := _states(day, cores)) is not None]
+    return np.min(found, axis=0) if found else None
 
 
 def _note(cores: Sequence[int], idle: Floats) -> None:
-    """Note *idle* states for later processes, unless they hardly differ from those noted."""
-    noted = _noted(cores)
-    if noted is not None and np.abs(idle / noted - 1).max() < MIN_CHANGE:
+    """Note the *idle* states of a measurement, unless smaller ones are noted for today."""
+    today = _today().isoformat()
+    noted = _states(_days_of(_notes().get(_machine())).get(today), cores)
+    if noted is not None and (idle > (1.0 - MIN_CHANGE) * noted).all():
         return
     # A folder that cannot be written costs later processes some certainty, and nothing else.
     with suppress(*_NO_NOTES), locked(path := _note_path()):
-        noted = _noted(cores)
-        smallest = idle if noted is None else np.minimum(idle, noted)
         notes = _notes()
-        machine = notes.get(processor())
-        machine = machine if isinstance(machine, dict) else {}
-        notes[processor()] = machine | {_name(cores): smallest.tolist()}
-        write_text(path, json.dumps(notes, indent=1) + "\n", force=True)
+        days = _days_of(notes.get(_machine()))
+        noted = _states(days.get(today), cores)
+        smallest = idle if noted is None else np.minimum(idle, noted)
+        days[today] = days.get(today, {}) | {_name(cores): smallest.tolist()}
+        notes[_machine()] = {day: days[day] for day in sorted(days)[-KEPT_DAYS:]}
+        oldest = (_today() - timedelta(days=MAX_UNUSED_DAYS)).isoformat()
+        used = {
+            name: each for name, each in notes.items() if max(_days_of(each), default="") > oldest
+        }
+        write_text(path, json.dumps(used, indent=1) + "\n", force=True)
+
+
+def _days_of(machine: object) -> dict[str, dict[str, Any]]:
+    """Return the notes of a machine, day -> cores -> states, without any that are no such notes."""
+    days = {}
+    for day, noted in machine.items() if isinstance(machine, dict) else ():
+        with suppress(TypeError, ValueError):
+            days[date.fromisoformat(day).isoformat()] = dict(noted)
+    return days
+
+
+def _states(day: dict[str, Any] | None, cores: Sequence[int]) -> Floats | None:
+    """Return the idle pulse and beat of each of *cores* in the notes of a day; None: unknown."""
+    with suppress(TypeError, ValueError):  # no numbers, or no pairs
+        found = np.array((day or {}).get(_name(cores)), dtype=float)
+        if found.shape == (len(cores), 2) and (found > 0.0).all():
+            return found
+    return None
 
 
 def _notes() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 from itertools import count
 from time import perf_counter
 
@@ -12,7 +13,7 @@ from compiled_core import needs_core
 
 from tasksim.native import pulse
 from tasksim.native.pulse import Idle, idle_core_of_any, idle_cores
-from tasksim.native.this_machine import processor, usable_cores
+from tasksim.native.this_machine import usable_cores
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +22,17 @@ def notes(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(pulse, "_known", {})
     return tmp_path / "tasksim" / "idle-cores.json"
+
+
+TODAY = date(2026, 11, 30)
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch):
+    """Return a list with the day that it is."""
+    day = [TODAY]
+    monkeypatch.setattr(pulse, "_today", lambda: day[0])
+    return day
 
 
 @pytest.fixture
@@ -58,7 +70,8 @@ def test_the_smallest_of_all_measurements_counts(told, notes):
     told[:] = [[3.0], [2.0], [2.5]]
     assert idle_pulses(1) == [2.0]
     name = str(usable_cores()[0])
-    assert json.loads(notes.read_text()) == {processor(): {name: [[2.0, 0.2]]}}
+    noted = json.loads(notes.read_text())
+    assert noted == {pulse._machine(): {TODAY.isoformat(): {name: [[2.0, 0.2]]}}}
 
 
 def test_later_processes_know_of_a_smaller_one(told, notes):
@@ -78,17 +91,70 @@ def test_a_process_measures_once(told):
 
 def test_notes_of_other_machines_remain(told, notes):
     notes.parent.mkdir()
-    notes.write_text('{"another": {"0": [[1.0, 0.1]]}}')
+    another = {"2026-11-29": {"0": [[1.0, 0.1]]}}
+    notes.write_text(json.dumps({"another": another}))
     assert idle_pulses(1) == [2.0]
-    assert json.loads(notes.read_text())["another"] == {"0": [[1.0, 0.1]]}
+    assert json.loads(notes.read_text())["another"] == another
+
+
+def test_notes_of_a_machine_that_is_not_used_are_deleted(told, notes, today):
+    assert idle_pulses(1) == [2.0]
+    before = set(json.loads(notes.read_text()))
+    today[0] += timedelta(days=pulse.MAX_UNUSED_DAYS - 1)
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(pulse, "_machine", lambda: "another")
+        again()
+        assert set(json.loads(notes.read_text())) == {*before, "another"}
+        today[0] += timedelta(days=1)
+        again()
+    assert set(json.loads(notes.read_text())) == {"another"}
+
+
+def test_a_machine_that_was_started_again_may_be_on_another_host(told, monkeypatch, tmp_path):
+    monkeypatch.setattr(pulse, "BOOT_ID", boot_id := tmp_path / "boot_id")
+    boot_id.write_text("one\n")
+    assert idle_pulses(1) == [2.0]
+    told[:] = [[3.0]]
+    assert again() == [2.0]
+    boot_id.write_text("two\n")
+    assert again() == [3.0]
+
+
+def test_a_machine_that_moved_to_a_slower_host_forgets_the_faster_one(told, today):
+    assert idle_pulses(1) == [2.0]
+    told[:] = [[2.5]]
+    for _ in range(pulse.KEPT_DAYS - 1):
+        today[0] += timedelta(days=5)  # of no use, which tell nothing
+        assert again() == [2.0]
+    today[0] += timedelta(days=1)
+    again()
+    assert again() == [2.5]
+
+
+def test_an_idle_state_that_is_seen_again_is_kept(told, today):
+    for number in range(2 * pulse.KEPT_DAYS):
+        told[:] = [[3.0 if number % pulse.KEPT_DAYS else 2.0]]
+        assert again() == [2.0]
+        today[0] += timedelta(days=1)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"%s": 3}', '{"%s": {"0": [["x", 1]]}}', '{"%s": {"0": [2.5]}}']
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"%s": 3}',
+        '{"%s": {"0": [[1.0, 0.1]]}}',
+        '{"%s": {"2026-11-30": [[1.0, 0.1]]}}',
+        '{"%s": {"2026-11-30": 3}}',
+        '{"%s": {"2026-11-30": {"0": [["x", 1]]}}}',
+        '{"%s": {"2026-11-30": {"0": [2.5]}}}',
+    ],
 )
 def test_damaged_notes_are_written_anew(told, notes, text):
     notes.parent.mkdir()
-    notes.write_text(text.replace("%s", processor()))
+    notes.write_text(text.replace("%s", pulse._machine()))
     assert idle_pulses(1) == [2.0]
     assert again() == [2.0]
 
