@@ -22,7 +22,7 @@ from ctypes import (
     py_object,
 )
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -512,6 +512,7 @@ def locked_functions() -> ctypes.PyDLL | None:
     return locked
 
 
+@cache
 def with_lock(core: ctypes.CDLL, name: str) -> Any:
     """Return the function *name* of *core* for short calls from callbacks, with Python's lock."""
     result, arguments = _SIGNATURES[name]

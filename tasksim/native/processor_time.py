@@ -179,11 +179,12 @@ class ProcessorTime:
             return
         found_pulse, found_beat = self._pulse()
         pulse, beat = max(found_pulse, 1.0), max(found_beat, 1.0)  # an unknown beat remains NaN
-        last_pulse, last_beat = self._last
-        for task in self._since_pulse:
-            self._uses.pulse[task] = (last_pulse + pulse) / 2
-            self._uses.beat[task] = (last_beat + beat) / 2
-        self._since_pulse.clear()
+        if self._since_pulse:
+            last_pulse, last_beat = self._last
+            tasks = np.array(self._since_pulse)
+            self._uses.pulse[tasks] = (last_pulse + pulse) / 2
+            self._uses.beat[tasks] = (last_beat + beat) / 2
+            self._since_pulse.clear()
         self._last = (pulse, beat)
 
     def _look(self, now_s: float) -> None:
@@ -203,14 +204,17 @@ class ProcessorTime:
 
     def _share_out(self, lost_s: float) -> None:
         """Record the processor time of all pending tasks, which lost *lost_s* in total."""
-        uses = self._uses
-        for duration_s, task in self._pending:
+        uses, pending = self._uses, self._pending
+        if len(pending) == 1:
+            [(duration_s, task)] = pending
+            uses.preemptions[task] = 0
+            self._lose(duration_s, task, max(lost_s, 0.0))
+            return
+        for duration_s, task in pending:
             uses.cpu_s[task], uses.preemptions[task] = duration_s, 0
-        if len(self._pending) == 1:
-            self._lose(*self._pending[0], max(lost_s, 0.0))
-        elif lost_s > CLOCK_NOISE_S:
+        if lost_s > CLOCK_NOISE_S:
             # The longest task takes the loss: a short one would hardly have been interrupted.
-            for duration_s, task in sorted(self._pending, key=lambda each: -each[0]):
+            for duration_s, task in sorted(pending, key=lambda each: -each[0]):
                 self._lose(duration_s, task, lost_s)
                 lost_s -= duration_s
                 if lost_s <= 0:
