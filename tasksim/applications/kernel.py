@@ -79,6 +79,8 @@ class Kernel:
     lock : {"held", "released", "unknown"}
         Whether it holds Python's lock while it runs, so that no other such kernel can run beside
         it.
+    by_clock : bool, default False
+        Whether its tasks end at a time of the clock, however slow their cores are.
 
     See Also
     --------
@@ -94,12 +96,15 @@ class Kernel:
         parameters: Callable[..., Mapping[str, float]] | None = None,
         values: Mapping[str, Any] | None = None,
         lock: Lock = "unknown",
+        *,
+        by_clock: bool = False,
     ) -> None:
         self.name = name
         self.operands = tuple(operands)
         self.function = function
         self.values = dict(values or {})
         self.lock: Lock = lock
+        self.by_clock = by_clock
         self.entries: dict[Any, EntryPoint | None] = {}
         """Types of the arguments -> entry point for the core, for a Numba function."""
         self._parameters = parameters
@@ -189,6 +194,7 @@ def kernel(
     arguments: str | None = None,
     fails: str = "never",
     lock: str | None = None,
+    by_clock: bool = False,
 ) -> Any:
     """Return the kernel of a function; also as a decorator, with or without arguments.
 
@@ -220,6 +226,9 @@ def kernel(
     lock : {"held", "released"}, optional
         Whether it holds Python's lock while it runs. Known for C and Numba functions; "unknown" by
         default for Python functions, in which NumPy may release it.
+    by_clock : bool, default False
+        Whether its tasks end at a time of the clock, because they wait or spin until then. Others
+        on the same processor do not make them longer, so nothing is subtracted for them.
 
     Returns
     -------
@@ -251,6 +260,7 @@ def kernel(
         "arguments": arguments,
         "fails": fails,
         "lock": lock,
+        "by_clock": by_clock,
     }
     if function is None:
         return lambda decorated: kernel(decorated, **options)
@@ -302,7 +312,9 @@ def _python(function: Any, options: Mapping[str, Any]) -> Kernel:
     compiled = getattr(function, "targetoptions", None)
     if lock == "unknown" and isinstance(compiled, dict):  # Numba's functions declare it
         lock = "released" if compiled.get("nogil") else "held"
-    made = Kernel(named, found, function, options["parameters"], values, lock)
+    made = Kernel(
+        named, found, function, options["parameters"], values, lock, by_clock=options["by_clock"]
+    )
     update_wrapper(made, plain, updated=())
     return made
 
@@ -329,7 +341,10 @@ def _foreign(function: Any, options: Mapping[str, Any]) -> Kernel:
         if argument.kind is not None and "." not in argument.name
     ]
     values = {key: None for key in (*known, *numbers) if key not in accesses}
-    return Kernel(name, operands, made, parameters, values, options["lock"] or "released")
+    return Kernel(
+        name, operands, made, parameters, values, options["lock"] or "released",
+        by_clock=options["by_clock"],
+    )  # fmt: skip
 
 
 def _check_accesses(accesses: Mapping[str, Any], name: str) -> None:

@@ -125,6 +125,11 @@ class FlowProgram:
         """Return kernel -> its known use of Python's lock."""
         return {call.kernel.name: call.kernel.lock for call in self.flow.calls}
 
+    @property
+    def kernels_by_clock(self) -> frozenset[str]:
+        """Kernels whose tasks end at a time of the clock."""
+        return frozenset(call.kernel.name for call in self.flow.calls if call.kernel.by_clock)
+
     def datum(self, handle: int) -> NDArray[Any] | None:
         """Return the array of *handle*; None if it is not an array, or no task needs it."""
         found = self.store.data[handle]

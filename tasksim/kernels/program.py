@@ -77,7 +77,7 @@ class Program(Protocol):
     """A task graph that is bound to data and ready to execute.
 
     Different tasks may run at the same time on different workers; the caller keeps the order of
-    dependent tasks. A program may have further methods:
+    dependent tasks. A program may have further methods and attributes:
 
     - ``interrupt()`` ends its running tasks early and is called from another thread;
       :meth:`reset` undoes it.
@@ -87,6 +87,8 @@ class Program(Protocol):
     - ``warm_ups()`` returns, per worker, a function that executes each kernel on data of its own;
       nothing if this process has executed these kernels before. All are called at once before the
       clock of a run starts, as first executions take longer.
+    - ``kernels_by_clock``, a set of kernel names: their tasks end at a time of the clock, because
+      they wait or spin until then, so others on the same processor do not make them longer.
     - ``make_safe(task)`` restores data of a task whose kernel fails, or takes longer, on data that
       were never computed; selective execution calls it.
     """
@@ -174,6 +176,7 @@ class WaitingProgram:
 
     def __init__(self, graph: TaskGraph, workers: int = 1, seed: int = 0) -> None:  # noqa: ARG002
         self.graph = graph
+        self.kernels_by_clock = frozenset(graph.kernels)
         self._gate, self._interrupted = _closed_gate(), False
         self._core_gate: CoreGate | None = None
         self._seconds = task_parameter(graph, "duration_s")

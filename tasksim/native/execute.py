@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.program import Program
     from tasksim.native.runtimes import Runtime
     from tasksim.platform.description import Platform
+    from tasksim.run.recordtables import TaskTable
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
 
@@ -111,7 +115,7 @@ def execute(
             platform=platform.name,
             scheduler=scheduler if isinstance(scheduler, str) else policy.name,
             seed=seed,
-            tasks=execution.table(),
+            tasks=_without_slowing(execution.table(), bound),
             config=dict(config or {}),
             wall_s=wall_s,
             engine=chosen.name,
@@ -123,6 +127,22 @@ def execute(
         if check:
             _verify(run, graph, bound)
     return run
+
+
+def _without_slowing(tasks: TaskTable, program: Program) -> TaskTable:
+    """Return *tasks* without the pulses of those that end at a time of the clock.
+
+    Others on the same processor slow their cores, but do not make them longer.
+    """
+    names: frozenset[str] = getattr(program, "kernels_by_clock", frozenset())
+    if not names:
+        return tasks
+    by_clock = np.array([name in names for name in program.graph.kernels])[tasks.kernel]
+    return replace(
+        tasks,
+        pulse=np.where(by_clock, np.nan, tasks.pulse),
+        beat=np.where(by_clock, np.nan, tasks.beat),
+    )
 
 
 def refuse_without_estimates(scheduler: Scheduler) -> None:

@@ -48,6 +48,7 @@ class BoardedProgram:
 
     def __init__(self, program: Program, board: Ints) -> None:
         self.graph = program.graph
+        self.kernels_by_clock: frozenset[str] = getattr(program, "kernels_by_clock", frozenset())
         self._program = program
         self._board = board
 

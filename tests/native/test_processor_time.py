@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from functools import partial
+from time import perf_counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,16 @@ import numpy as np
 import pytest
 from compiled_core import needs_core
 
+import tasksim
+from tasksim import RW
+from tasksim.applications.application import Application
 from tasksim.base import threadclock
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.core.interface import functions
 from tasksim.graph.apps.registry import generate
 from tasksim.native import compiled, execution
 from tasksim.native.execute import execute
+from tasksim.native.isolation import BoardedProgram, new_board
 from tasksim.native.machine_account import pressure_s, throttled_s
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.pulse import Idle
@@ -146,6 +151,44 @@ def test_pinned_workers_take_pulses(runtime, monkeypatch):
     for without in ({"pin": False}, {"processor_time": False}):
         run = execute(graph, Platform.identical(1), "eager", runtime=runtime, **without)
         assert np.isnan(run.tasks.pulse).all()
+
+
+@needs_clock
+@pytest.mark.skipif(functions() is None, reason="the core measures pulses, for both runtimes")
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("boarded", [False, True])
+def test_tasks_that_end_by_the_clock_are_not_slowed(runtime, boarded, monkeypatch):
+    @tasksim.kernel(by_clock=True)
+    def until(x: RW):
+        end_s = perf_counter() + x[0]
+        while perf_counter() < end_s:
+            pass
+
+    @tasksim.kernel
+    def work(x: RW):
+        x.sort()
+
+    def inserts(g):
+        x = g.array("x", (4,), initial=1e-3)
+        for kernel in (work, until, until, work):
+            g.insert(kernel, x)
+
+    for kept in (execution, compiled):
+        monkeypatch.setattr(kept, "idle_cores", lambda workers: [Idle(1e-3, 1e-12)] * workers)
+    app = Application("by-clock", inserts)
+    program = app.program(app(), 1)
+    if boarded:
+        program = BoardedProgram(program, new_board(1))
+    run = execute(program.graph, Platform.identical(1), "eager", program=program, runtime=runtime)
+    assert np.isnan(run.tasks.beat).tolist() == [
+        functions() is None,
+        True,
+        True,
+        functions() is None,
+    ]
+    assert np.isnan(run.tasks.pulse).tolist() == np.isnan(run.tasks.beat).tolist()
+    waiting = generate("chain", length=2, duration=1e-3)
+    assert np.isnan(execute(waiting, Platform.identical(1), "eager").tasks.pulse).all()
 
 
 def test_short_tasks_share_a_look_at_the_clock():
