@@ -113,13 +113,17 @@ def doctor(
 
 def _openmp() -> dict[str, Any]:
     """Return the recorder and the runtime for OpenMP programs, or why there are none."""
+    from tasksim.core.library import status
+    from tasksim.native.this_machine import is_virtual
     from tasksim.recording.openmp.runtime import find_recorder, find_runtime
 
     try:
         recorder, runtime = str(find_recorder()), str(find_runtime())
     except TasksimError as error:
-        return {"available": False, "why": str(error), "recorder": None, "runtime": None}
-    return {"available": True, "why": None, "recorder": recorder, "runtime": runtime}
+        found = {"available": False, "why": str(error), "recorder": None, "runtime": None}
+        return {**found, "pulses": False}
+    found = {"available": True, "why": None, "recorder": recorder, "runtime": runtime}
+    return {**found, "pulses": is_virtual() and status().available}
 
 
 def _mpi() -> dict[str, Any]:
@@ -287,6 +291,7 @@ def _compiled_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "openmp",
             f"programs are recorded on {openmp['runtime']}"
+            + (", with pulses of their threads' cores" if openmp["pulses"] else "")
             if openmp["available"]
             else f"programs cannot be recorded: {openmp['why']}",
         ),

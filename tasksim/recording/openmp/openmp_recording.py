@@ -248,7 +248,7 @@ class OpenMPRecording:
         # Without an end, until the last record.
         last_ns = max((int(each.wall_ns.max(initial=0)) for each in trace.threads), default=0)
         wall_s = 1e-9 * last_ns if ended is None else ended.wall_s
-        self._run = run_of_pieces(pieces, self._graph, config, wall_s)
+        self._run = run_of_pieces(pieces, self._graph, config, wall_s, trace.threads)
         self._notes += _notes_of_threads(self._run, pieces)
         self._account = account_of(self._run, pieces)
         self._notes += _notes_of_waiting(self._account)
@@ -451,6 +451,6 @@ def _notes_of_others(run: Run) -> list[str]:
     if share < MIN_SAID_SHARE:
         return []
     return [
-        f"others had the cores for {100 * share:.0f} % of the tasks' time, which their durations "
-        "contain; 'tasksim simulate --durations alone' leaves it out"
+        f"others took {100 * share:.0f} % of the tasks' time, which their durations contain; "
+        "'tasksim simulate --durations alone' leaves it out"
     ]

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
+from tasksim.native.pulse import idle_core_of_any
+from tasksim.native.this_machine import is_virtual
 from tasksim.recording.openmp.data_map import MAP_VARIABLE
 from tasksim.recording.openmp.raw_trace import TRACE_FOLDER, RawTrace
 from tasksim.recording.openmp.trace import DATA_FILE
@@ -106,6 +108,10 @@ def _environment(
         preloaded = found.get("LD_PRELOAD")
         found["LD_PRELOAD"] = f"{preloaded}:{tool.name}" if preloaded else tool.name
     others = found.get("OMP_TOOL_LIBRARIES")
+    # Only a virtual machine shares its cores with others that no account of its system tells of.
+    idle = idle_core_of_any() if is_virtual() else None
+    if idle is not None:
+        found["TASKSIM_OMPT_IDLE"] = f"{idle.pulse!r} {idle.beat_s!r}"
     found |= {
         "OMP_TOOL": "enabled",
         "OMP_TOOL_LIBRARIES": f"{tool}:{others}" if others else str(tool),

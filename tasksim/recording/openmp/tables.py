@@ -21,12 +21,13 @@ from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.recordtables import TaskTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from tasksim.recording.openmp.data_map import DescribedData
     from tasksim.recording.openmp.pieces import Pieces
+    from tasksim.recording.openmp.trace import ThreadRecords
 
 __all__ = ["graph_of_pieces", "kernel_label", "run_of_pieces"]
 
@@ -138,8 +139,17 @@ def _parameters(
     return tuple(names), tuple(tables), row
 
 
-def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall_s: float) -> Run:
-    """Return the run that was recorded; its clock starts with the first piece."""
+def run_of_pieces(
+    pieces: Pieces,
+    graph: TaskGraph,
+    config: dict[str, Any],
+    wall_s: float,
+    records: Sequence[ThreadRecords] = (),
+) -> Run:
+    """Return the run that was recorded; its clock starts with the first piece.
+
+    The *records* of its threads have the pulses of their cores.
+    """
     threads, worker = np.unique(pieces.thread, return_inverse=True)
     workers = tuple(
         WorkerInfo(f"thread {number}", CPU)
@@ -159,6 +169,9 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
     ready, released_by = ready_times(graph, submitted, end)
     ready = np.maximum(ready, _free_s(pieces, start, end))
     cpu_ns = np.clip(pieces.cpu_ns, 0, pieces.end_ns - pieces.start_ns)
+    preemptions = _interruptions(pieces.end_ns - pieces.start_ns, cpu_ns, graph.kernel)
+    # Others on the same processor do not make tasks longer that wait as a rule.
+    pulses = np.where((preemptions >= 0)[:, None], _pulses(pieces, records), np.nan)
     table = TaskTable(
         task=np.arange(len(pieces), dtype=np.int32),
         kernel=graph.kernel,  # type: ignore[arg-type]  # the table sees whether it fits
@@ -170,7 +183,9 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
         end_s=end,
         released_by=released_by,
         cpu_s=_seconds(cpu_ns),
-        preemptions=_interruptions(pieces.end_ns - pieces.start_ns, cpu_ns, graph.kernel),
+        preemptions=preemptions,
+        pulse=pulses[:, 0],
+        beat=pulses[:, 1],
     )
     able, counts = np.ones((1, len(pieces)), bool), [len(workers)]
     is_event = pieces.role == Role.EVENT
@@ -213,6 +228,23 @@ def _free_s(
 
 def _seconds(nanoseconds: NDArray[np.int64]) -> NDArray[np.float64]:
     found: NDArray[np.float64] = nanoseconds.astype(np.float64) * 1e-9
+    return found
+
+
+def _pulses(pieces: Pieces, records: Sequence[ThreadRecords]) -> NDArray[np.float64]:
+    """Return, per piece, the mean pulse and beat before and after it; NaN if there are none.
+
+    At the ends of a thread's records, there are only those after or before.
+    """
+    found = np.full((len(pieces), 2), np.nan)
+    for thread in records:
+        if not len(thread.pulse_ns):
+            continue
+        mine = np.flatnonzero(pieces.thread == thread.number)
+        before = np.searchsorted(thread.pulse_ns, pieces.start_ns[mine], "right") - 1
+        after = np.searchsorted(thread.pulse_ns, pieces.end_ns[mine])
+        pulses, last = np.maximum(thread.pulses, 1.0), len(thread.pulse_ns) - 1
+        found[mine] = (pulses[np.maximum(before, 0)] + pulses[np.minimum(after, last)]) / 2.0
     return found
 
 

@@ -51,6 +51,7 @@ class RecordKind(IntEnum):
     ENCOUNTERED = 11
     WORK = 12
     CANCEL = 13
+    PULSE = 14
 
 
 _TIMED: Final = (RecordKind.SCHEDULE, RecordKind.SYNC, RecordKind.IMPLICIT, RecordKind.PARALLEL)
@@ -72,6 +73,10 @@ class ThreadRecords:
     wall_ns, cpu_ns : ndarray
         Time of each record on the wall clock, from the start of the recorder, and on the thread's
         processor clock; of a record without a time, that of the one before.
+    pulse_ns : ndarray
+        Times of the pulses of the thread's core, from the start of the recorder.
+    pulses : ndarray, float64 [pulses, 2]
+        Pulses and beats, relative to an idle core.
     """
 
     number: int
@@ -80,6 +85,8 @@ class ThreadRecords:
     body: NDArray[np.uint64]
     wall_ns: NDArray[np.int64]
     cpu_ns: NDArray[np.int64]
+    pulse_ns: NDArray[np.int64]
+    pulses: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -172,11 +179,12 @@ def _thread(path: Path) -> ThreadRecords | None:
     wall_ns[timed] = (body[timed] & 0xFFFFFFFF).astype(np.int64)
     wall_ns[wall] = (head[wall] >> 32).astype(np.int64)
     cpu_ns = np.where(timed, body >> 32, 0).astype(np.int64)
-    return ThreadRecords(
-        number, kind, head, body,
-        _absolute(wall_ns, is_clock, (head >> 8).astype(np.int64)) - start_ns,
-        _absolute(cpu_ns, is_clock, body.astype(np.int64)),
-    )  # fmt: skip
+    wall_ns = _absolute(wall_ns, is_clock, (head >> 8).astype(np.int64)) - start_ns
+    cpu_ns = _absolute(cpu_ns, is_clock, body.astype(np.int64))
+    taken = kind == RecordKind.PULSE
+    halves = np.stack([body[taken] & 0xFFFFFFFF, body[taken] >> 32], axis=1)
+    pulses = halves.astype(np.uint32).view(np.float32).astype(np.float64)
+    return ThreadRecords(number, kind, head, body, wall_ns, cpu_ns, wall_ns[taken], pulses)
 
 
 def _absolute(

@@ -9,12 +9,14 @@ from tasksim.recording.openmp.account import account_of, costs_of
 from tasksim.recording.openmp.data_map import data_map
 from tasksim.recording.openmp.pieces import Phase, Pieces, Role
 from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
+from tasksim.recording.openmp.trace import ThreadRecords
 from tasksim.recording.replayable import Replayable
+from tasksim.run.disturbance import crowding
 
 US = 1e-6
 
 
-def recorded(*rows, order):
+def recorded(*rows, order, records=()):
     """Return pieces and their run; rows: (thread, start, end, clock at the start), in us."""
     thread, start, end, clock = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     before, after = (np.array(column, np.int64) for column in zip(*order, strict=True))
@@ -30,7 +32,7 @@ def recorded(*rows, order):
     )  # fmt: skip
     described = data_map(None).describe(pieces.address, (), None, ())
     graph = graph_of_pieces(pieces, {}, "by hand", described)
-    return pieces, run_of_pieces(pieces, graph, {}, 1e-6 * end.max())
+    return pieces, run_of_pieces(pieces, graph, {}, 1e-6 * end.max(), records)
 
 
 INTERRUPTED_PIECES = [
@@ -76,3 +78,26 @@ def test_a_fetch_in_which_the_core_was_lost_counts_as_the_others():
     pieces, run = recorded(*rows, order=[(0, 1), (1, 2)])
     assert costs_of(run, pieces).task_s == pytest.approx(2 * 2 / 3 * US)
     assert account_of(run, pieces).runtime_s == pytest.approx(4002 * US)
+
+
+def records_of(thread, *pulses):
+    """Return records of a thread with only pulses: (time in us, pulse, beat)."""
+    nothing = np.zeros(0, np.int64)
+    times, *found = (np.array(column) for column in zip(*pulses, strict=True))
+    return ThreadRecords(
+        thread, nothing, nothing, nothing, nothing, nothing, 1000 * times, np.stack(found, axis=1)
+    )
+
+
+def test_pieces_have_the_means_of_the_pulses_and_beats_before_and_after_them():
+    records = [
+        records_of(0, (0, 1.0, 0.9), (1000, 2.0, 1.2), (2500, 3.0, 1.0)),
+        records_of(1, (500, 1.0, 1.0), (4000, 1.4, np.nan)),
+    ]
+    rows = [(0, 0, 400, 0), (0, 400, 1000, 0), (0, 1000, 2600, 0), (1, 0, 400, 0), (1, 600, 700, 0)]
+    _, run = recorded(*rows, (2, 0, 400, 0), order=[(0, 1), (1, 2)], records=records)
+    nan = np.nan
+    assert run.tasks.pulse == pytest.approx([1.5, 1.5, 2.5, 1.0, 1.2, nan], nan_ok=True)
+    assert run.tasks.beat == pytest.approx([1.1, 1.1, 1.1, 1.0, nan, nan], nan_ok=True)
+    assert (crowding(run)[[0, 1, 2, 4]] > 1.0).all()
+    assert crowding(run)[[3, 5]].tolist() == [1.0, 1.0]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tasksim
 from tasksim.base.errors import InputError
+from tasksim.native.pulse import Idle
+from tasksim.recording.openmp import program
 from tasksim.recording.openmp.openmp_recording import OpenMPRecording
 from tasksim.recording.openmp.program import ProgramEnd, run_program
 from tasksim.recording.openmp.raw_trace import TRACE_FOLDER
@@ -26,8 +29,8 @@ def trace(compiled, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trace")
     with pytest.MonkeyPatch.context() as patch, (folder / "output").open("w") as output:
         patch.setenv("OMP_NUM_THREADS", "2")
-        program = find_program(compiled(EXAMPLES / "nqueens.c"))
-        run_program(program, ("6", "3"), find_recorder(), folder / "here", output)
+        found = find_program(compiled(EXAMPLES / "nqueens.c"))
+        run_program(found, ("6", "3"), find_recorder(), folder / "here", output)
     for path in (folder / "here" / TRACE_FOLDER).glob("thread-*"):
         path.write_bytes(path.read_bytes().rstrip(b"\0") + bytes(RECORD_BYTES))
     return folder / "here" / TRACE_FOLDER
@@ -60,6 +63,18 @@ def test_a_process_killed_at_any_moment_leaves_a_run(trace, tmp_path_factory, sh
     tasksim.check_run(recording.run, recording.graph)
     assert recording.simulate().makespan_s >= 0
     assert recording.simulate(workers=8).makespan_s >= 0
+
+
+@pytest.mark.parametrize("virtual", [True, False])
+def test_threads_of_a_virtual_machine_take_pulses(recorded, compiled, monkeypatch, virtual):
+    """Relative to a core that is never idle enough, all are large."""
+    monkeypatch.setattr(program, "is_virtual", lambda: virtual)
+    monkeypatch.setattr(program, "idle_core_of_any", lambda: Idle(1e-3, 1e-12))
+    tasks = recorded(compiled(EXAMPLES / "nqueens.c"), "6", "3").recording.run.tasks
+    for column in (tasks.pulse, tasks.beat):
+        known = np.isfinite(column)
+        assert known[tasks.preemptions >= 0].all() if virtual else not known.any()
+        assert (column[known] > 100).all()
 
 
 def test_a_file_that_was_just_begun_counts_as_none(trace, tmp_path):

@@ -18,6 +18,7 @@ namespace {
 Folder folder;
 Sites sites;
 CoreWatch watch;
+Reading idle{0.0, 0.0};
 std::uint64_t start_ns = 0;
 std::atomic<bool> is_on{false};
 std::atomic<unsigned> threads{0};
@@ -41,7 +42,7 @@ Thread* new_thread() {
     stop_as_full("it had more than 4096 threads");
     return nullptr;
   }
-  own = new (std::nothrow) Thread(folder, watch, number, start_ns);
+  own = new (std::nothrow) Thread(folder, watch, idle, number, start_ns);
   if (!own) stop_as_full("no memory was left");
   return own;
 }
@@ -242,6 +243,9 @@ extern "C" __attribute__((visibility("default"))) tasksim::ompt::StartResult* om
   const char* parent = getenv("TASKSIM_OMPT_PARENT");
   if (!where || !parent || strlen(where) >= sizeof folder.path) return nullptr;
   strcpy(folder.path, where);
+  // Without it, nothing is known of an idle core, and no pulses are taken.
+  if (const char* known = getenv("TASKSIM_OMPT_IDLE"))
+    if (sscanf(known, "%lf %lf", &idle.pulse, &idle.beat_s) != 2) idle.pulse = 0.0;
   if (atol(parent) != static_cast<long>(getppid()) || !folder.claim()) {
     folder.say("notes", "other\t%ld", static_cast<long>(getpid()));
     return nullptr;

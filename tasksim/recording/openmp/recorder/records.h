@@ -64,6 +64,9 @@ enum Type : std::uint64_t {
   // time since the record before in 32 to 63; the body is the number of iterations.
   WORK = 12,
   CANCEL = 13,  // flags in bits 32 to 63; the task is the body
+  // The pulse and the beat of the thread's core (core/native/pulse.h), relative to an idle core, in
+  // the lower and the upper half of the body, at the time of the record before.
+  PULSE = 14,
 };
 
 // Flags of CREATE.

@@ -4,8 +4,10 @@
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
+#include "../../../core/native/pulse.h"
 #include "files.h"
 #include "processor_clock.h"
 
@@ -13,8 +15,10 @@ namespace tasksim::ompt {
 
 class Thread {
  public:
-  Thread(const Folder& folder, const CoreWatch& watch, unsigned number, std::uint64_t start_ns)
-      : clock_(watch), base_(static_cast<std::uint64_t>(number) << THREAD_SHIFT) {
+  // *idle*: the reading of a core that others leave alone; a pulse of 0: none are taken.
+  Thread(const Folder& folder, const CoreWatch& watch, Reading idle, unsigned number,
+         std::uint64_t start_ns)
+      : clock_(watch), idle_(idle), base_(static_cast<std::uint64_t>(number) << THREAD_SHIFT) {
     file_.name(folder, number);
     if (!grow()) return;
     Header header{};
@@ -51,6 +55,7 @@ class Thread {
     } else {
       put(head, wall | cpu << 32);
     }
+    if (idle_.pulse > 0.0 && clock_.wall_ns() - pulse_taken_ns_ >= PULSE_INTERVAL_NS) take_pulse();
   }
 
   // A record with the wall time in its upper 32 bits.
@@ -76,6 +81,18 @@ class Thread {
   const void* taskloop = nullptr;
 
  private:
+  // A pulse takes 1.5 us, .15 % of this. They belong to what the thread does next.
+  static constexpr std::uint64_t PULSE_INTERVAL_NS = 1'000'000;
+
+  void take_pulse() {
+    const Reading found = pulse_();
+    const auto half = [](double value) {
+      return std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(value))};
+    };
+    put(PULSE, half(found.pulse / idle_.pulse) | half(found.beat_s / idle_.beat_s) << 32);
+    pulse_taken_ns_ = clock_.wall_ns();
+  }
+
   bool grow() {
     size_t size = 0;
     char* part = file_.next_part(size);
@@ -87,6 +104,9 @@ class Thread {
   Record* next_ = nullptr;
   Record* end_ = nullptr;
   ProcessorClock clock_;
+  Pulse pulse_;
+  const Reading idle_;
+  std::uint64_t pulse_taken_ns_ = 0;
   std::uint64_t base_;
   std::uint64_t tasks_ = 0, regions_ = 0;
   MappedFile file_;
