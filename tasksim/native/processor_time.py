@@ -132,6 +132,8 @@ class ProcessorTime:
         """Numbers of the tasks since the last pulse."""
         self._last = (1.0, 1.0)
         """The last pulse and beat."""
+        self._looked_s = 0.0
+        """Time of the last reading of the clock."""
 
     def begin(self, now_s: float) -> None:
         """Start the account; call it in the thread itself."""
