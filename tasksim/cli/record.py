@@ -86,9 +86,9 @@ def record(
     PROGRAM is a Python script, run as 'python PROGRAM ARGUMENT...', or a compiled program that uses
     OpenMP, run as it is. Tasks of a script are its submissions to executors of concurrent.futures
     and pools of multiprocessing, its calls of joblib.Parallel and of Parsl's apps, the processes
-    that it starts, and its computations on Dask's threads. The folder of --output gets the run with
-    its task graph and its platform, which has the runtime's overheads between tasks. Arguments
-    after PROGRAM belong to the program.
+    that it starts, and its computations by Dask, on threads or by a Client. The folder of --output
+    gets the run with its task graph and its platform, which has the runtime's overheads between
+    tasks. Arguments after PROGRAM belong to the program.
     """
     from tasksim.recording.openmp.elf import is_elf
 

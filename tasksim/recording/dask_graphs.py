@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.versions import version_of
 from tasksim.recording.log import DASK, RecordedDatum, RecordedTask
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from tasksim.recording.results import TaskResults
 
 __all__ = ["DaskGraph", "record_dask"]
-
-
-CLUSTER_NOTE: Final = (
-    "what Dask's distributed scheduler computes is not recorded: without the Client, or with "
-    "compute(scheduler='threads'), the same tasks are"
-)
-"""Note on a program that makes a Client."""
 
 
 def record_dask(log: RecordingLog, patches: Patches, _: TaskResults) -> None:
@@ -47,21 +40,7 @@ def record_dask(log: RecordingLog, patches: Patches, _: TaskResults) -> None:
         callback.register()
         log.at_end.append(lambda: Callback.active.discard(callback._callback))
 
-    def notice_clients() -> None:
-        from distributed.client import Client
-
-        original = Client.__init__
-
-        @functools.wraps(original)
-        def noticed(client: Any, *args: Any, **options: Any) -> None:
-            if log.is_open and CLUSTER_NOTE not in log.notes:
-                log.notes.append(CLUSTER_NOTE)
-            original(client, *args, **options)
-
-        patches.set(Client, "__init__", noticed)
-
     patches.when_imported("dask.local", begin)
-    patches.when_imported("distributed.client", notice_clients)
 
 
 class _Watch:

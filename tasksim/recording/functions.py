@@ -13,6 +13,7 @@ __all__ = ["carried_by", "function_and_name", "is_of_library", "unwrapped"]
 
 _LIBRARIES = (
     "dask.local",
+    "distributed.",
     "joblib._parallel_backends",
     "joblib._utils",
     "joblib.externals.loky",

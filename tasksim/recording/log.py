@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ASYNCIO",
     "DASK",
+    "DASK_CLUSTER",
     "FUTURES",
     "JOBLIB",
     "MULTIPROCESSING",
@@ -30,6 +31,7 @@ __all__ = [
 
 FUTURES: Final = "concurrent.futures"
 DASK: Final = "dask"
+DASK_CLUSTER: Final = "dask.distributed"
 JOBLIB: Final = "joblib"
 PARSL: Final = "parsl"
 MULTIPROCESSING: Final = "multiprocessing"
@@ -81,11 +83,6 @@ class RecordedTask:
     cancelled: bool = False
     source: str = FUTURES
     """Library that the program used to start it."""
-
-    @property
-    def by_dask(self) -> bool:
-        """Whether Dask ran it."""
-        return self.source == DASK
 
     @property
     def has_ended(self) -> bool:

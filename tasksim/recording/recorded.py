@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.units import duration_text
 from tasksim.graph.taskgraph import MAIN_THREAD
-from tasksim.recording.log import ASYNCIO
+from tasksim.recording.log import ASYNCIO, DASK_CLUSTER
 from tasksim.recording.replayable import Replayable, costs
 from tasksim.recording.tables import CPU, ended, graph_of, run_of
 from tasksim.recording.worker_starts import starts_of
@@ -73,7 +73,9 @@ def _of_the_lock(log: RecordingLog, work: list[RecordedTask], run: Run) -> list[
     busy = sum(task.end_s - task.start_s for task in work) / max(span_s, 1e-12)
     cores = log.cpu_s / max(span_s, 1e-12)
     # Tasks of asyncio wait most of the time; their places are no cores.
-    elsewhere = any(isinstance(task.worker, int) or task.source == ASYNCIO for task in work)
+    elsewhere = any(
+        isinstance(task.worker, int) or task.source in (ASYNCIO, DASK_CLUSTER) for task in work
+    )
     if (
         workers < 2
         or elsewhere

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from tasksim.base.arguments import flag
 from tasksim.base.errors import InputError, expect
 from tasksim.recording.asyncio_tasks import record_asyncio
+from tasksim.recording.dask_clusters import record_dask_clusters
 from tasksim.recording.dask_graphs import record_dask
 from tasksim.recording.futures import record_futures
 from tasksim.recording.joblib_calls import record_joblib
@@ -32,6 +33,7 @@ __all__ = ["Recording", "record"]
 
 _RECORDERS: Final = (
     record_futures, record_joblib, record_parsl, record_pools, record_processes, record_dask,
+    record_dask_clusters,
 )  # fmt: skip
 _OPEN_RECORDING_LOCK = threading.Lock()
 """Lock held while a recording is open: functions are replaced for the whole process."""
@@ -45,8 +47,8 @@ def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
     :class:`concurrent.futures.ProcessPoolExecutor` is a task; so are the calls of
     ``joblib.Parallel``, :class:`multiprocessing.pool.Pool` and
     :class:`multiprocessing.pool.ThreadPool`, those of Parsl's apps, each
-    :class:`multiprocessing.Process`, and the tasks of Dask's threads. No result changes. Nothing of
-    joblib, Parsl or Dask is imported unless the program imports it.
+    :class:`multiprocessing.Process`, and the tasks of Dask, on threads or by a ``Client``. No
+    result changes. Nothing of joblib, Parsl or Dask is imported unless the program imports it.
 
     A task depends on the tasks whose results or futures are among its arguments, also inside lists,
     tuples, sets and dictionaries. It also depends on the tasks whose end the submitting thread had

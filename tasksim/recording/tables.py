@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from tasksim.graph.csr import owner_of_each
 from tasksim.graph.taskgraph import MAIN_THREAD, WORKER_START
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.asyncio_tasks import TaskPlace
+from tasksim.recording.dask_clusters import ClusterThread, Transfer
+from tasksim.recording.log import DASK, DASK_CLUSTER
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.recordtables import TaskTable
@@ -44,7 +46,13 @@ __all__ = [
 
 CPU, MAIN, EVENT = "cpu", "main", "event"
 """Architectures of pool workers, of submitting threads for their own work, and of the places of
-events that OpenMP's detached tasks wait for."""
+events that OpenMP's detached tasks wait for, and of transfers between Dask's workers."""
+KINDS: Final = (CPU, MAIN, EVENT)
+"""Architectures in the order of the workers of a run."""
+
+SCHEDULERS: Final = {DASK: "dask", DASK_CLUSTER: "prio"}
+"""Schedulers of libraries with an order of their own, in which their tasks are numbered; all others
+have queues."""
 
 
 def workers_of(tasks: Sequence[RecordedTask]) -> tuple[tuple[WorkerInfo, ...], list[int]]:
@@ -53,8 +61,8 @@ def workers_of(tasks: Sequence[RecordedTask]) -> tuple[tuple[WorkerInfo, ...], l
     A pool that is used after another takes its places: what never ran at once counts once. Threads
     that submit are workers of their own, of the architecture ``main``.
     """
-    spans: dict[tuple[bool, Hashable], list[float]] = {}
-    pools: dict[tuple[bool, Hashable], int] = {}
+    spans: dict[tuple[int, Hashable], list[float]] = {}
+    pools: dict[tuple[int, Hashable], int] = {}
     for task in tasks:
         key = _key(task)
         span = spans.setdefault(key, [task.start_s, task.end_s])
@@ -66,25 +74,28 @@ def workers_of(tasks: Sequence[RecordedTask]) -> tuple[tuple[WorkerInfo, ...], l
     first = {slot: key for key, slot in reversed(slots.items())}
     names = _unique([_name(first[slot]) for slot in order])
     workers = tuple(
-        WorkerInfo(name, MAIN if slot[0] else CPU) for name, slot in zip(names, order, strict=True)
+        WorkerInfo(name, KINDS[slot[0]]) for name, slot in zip(names, order, strict=True)
     )
     return workers, [number[slots[_key(task)]] for task in tasks]
 
 
-def _key(task: RecordedTask) -> tuple[bool, Hashable]:
-    return task.kernel[0] == MAIN_THREAD, task.worker
+def _key(task: RecordedTask) -> tuple[int, Hashable]:
+    """Return the worker of a task, with the place of its architecture in :data:`KINDS`."""
+    if isinstance(task.worker, Transfer):
+        return KINDS.index(EVENT), task.worker
+    return KINDS.index(MAIN if task.kernel[0] == MAIN_THREAD else CPU), task.worker
 
 
 def _slots(
-    spans: dict[tuple[bool, Hashable], list[float]], pools: dict[tuple[bool, Hashable], int]
-) -> dict[tuple[bool, Hashable], tuple[bool, int]]:
-    """Return per thread whether it submits, and the number of its slot."""
-    slots: dict[tuple[bool, Hashable], tuple[bool, int]] = {}
-    used: dict[bool, list[tuple[float, set[int]]]] = {False: [], True: []}
+    spans: dict[tuple[int, Hashable], list[float]], pools: dict[tuple[int, Hashable], int]
+) -> dict[tuple[int, Hashable], tuple[int, int]]:
+    """Return per thread its architecture, as a place in :data:`KINDS`, and its slot."""
+    slots: dict[tuple[int, Hashable], tuple[int, int]] = {}
+    used: dict[int, list[tuple[float, set[int]]]] = {at: [] for at in range(len(KINDS))}
     for key in sorted(spans, key=lambda key: spans[key][0]):
         start, end = spans[key]
-        is_main, pool = key[0], pools[key]
-        kind = used[is_main]
+        is_main, pool = KINDS[key[0]] == MAIN, pools[key]
+        kind = used[key[0]]
         # Two threads of one pool are two, however little there was to do for them.
         free = (n for n, (until, there) in enumerate(kind) if until <= start and pool not in there)
         slot = next(free, len(kind)) if not is_main else len(kind)
@@ -92,14 +103,18 @@ def _slots(
             kind.append((end, {pool}))
         else:
             kind[slot] = (end, {*kind[slot][1], pool})
-        slots[key] = (is_main, slot)
+        slots[key] = (key[0], slot)
     return slots
 
 
-def _name(key: tuple[bool, Hashable]) -> str:
-    is_main, worker = key
+def _name(key: tuple[int, Hashable]) -> str:
+    is_main, worker = KINDS[key[0]] == MAIN, key[1]
     if isinstance(worker, TaskPlace):
         return f"asyncio {worker.number}"
+    if isinstance(worker, ClusterThread):
+        return worker.address
+    if isinstance(worker, Transfer):
+        return "transfer"
     if isinstance(worker, threading.Thread):
         return f"{worker.name}, submitting" if is_main else worker.name
     return f"process {worker}"
@@ -116,9 +131,8 @@ def _unique(names: list[str]) -> list[str]:
 
 NOTHING_RECORDED = (
     "no task was recorded: submit to an executor of concurrent.futures or a pool of "
-    "multiprocessing, call joblib.Parallel, start processes, or compute with Dask's threads "
-    "(scheduler='threads', without a Client), while the recording is open, and let the tasks end "
-    "before it does"
+    "multiprocessing, call joblib.Parallel, start processes, or compute with Dask, while the "
+    "recording is open, and let the tasks end before it does"
 )
 
 
@@ -146,7 +160,7 @@ def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
         reads = [R(handle[datum]) for datum in _readable(task)]
         after = sorted({number[other] for other in task.after if other in number})
         # In Dask's order; a worker starts before it takes a task.
-        priority = len(tasks) - 1 - number[task] if task.by_dask else 0
+        priority = len(tasks) - 1 - number[task] if task.source in SCHEDULERS else 0
         if task.kernel[0] == WORKER_START:
             priority = len(tasks)
         writes = W(handle[task.result])
@@ -191,7 +205,7 @@ def run_of(
         popped_s=np.where(handed < ready, ready, handed),
         **processor,
     )
-    by_dask = any(task.by_dask for task in tasks)
+    sources = {task.source for task in tasks}
     return Run(
         kind="native",
         graph_name=graph.name,
@@ -199,12 +213,12 @@ def run_of(
         kernel_names=graph.kernels,
         workers=workers,
         platform=machine_name(),
-        scheduler="dask" if by_dask else "eager",
+        scheduler=next((SCHEDULERS[each] for each in SCHEDULERS if each in sources), "eager"),
         seed=None,
         tasks=table,
         config=config,
         wall_s=wall_s,
-        bounds=_bounds(graph, workers, end - start),
+        bounds=_bounds(graph, workers, worker, end - start),
         graph=graph,
     )
 
@@ -238,12 +252,14 @@ def ready_times(
 
 
 def _bounds(
-    graph: TaskGraph, workers: Sequence[WorkerInfo], durations_s: NDArray[np.float64]
+    graph: TaskGraph,
+    workers: Sequence[WorkerInfo],
+    worker: Sequence[int],
+    durations_s: NDArray[np.float64],
 ) -> dict[str, float]:
     """Return the lower bounds for the durations that the tasks had, where they can run."""
-    is_main = np.array([kernel == MAIN_THREAD for kernel in graph.kernels])[graph.kernel]
-    able = {CPU: ~is_main, MAIN: is_main}
-    counts = {kind: sum(w.architecture == kind for w in workers) for kind in able}
-    there = [kind for kind in able if counts[kind]]
-    table = np.array([np.where(able[kind], durations_s, np.inf) for kind in there])
+    kinds = np.array([each.architecture for each in workers])
+    counts = {kind: int((kinds == kind).sum()) for kind in KINDS}
+    there = [kind for kind in KINDS if counts[kind]]
+    table = np.array([np.where(kinds[worker] == kind, durations_s, np.inf) for kind in there])
     return bounds(graph, table, [counts[kind] for kind in there]).to_json()

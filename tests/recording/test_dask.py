@@ -163,21 +163,6 @@ def test_callbacks_of_the_user_go_on():
     assert Callback.active == set()
 
 
-def test_a_client_gets_a_note(monkeypatch):
-    client = pytest.importorskip("distributed.client")
-    # No cluster starts: the note is due before the Client does anything.
-    monkeypatch.setattr(client.Client, "__init__", lambda self: None)
-    monkeypatch.setattr(client.Client, "__del__", lambda self: None)
-    with tasksim.record("noted") as recording:
-        client.Client()
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(int).result()
-    assert [note for note in recording.notes if "distributed" in note] == [
-        "what Dask's distributed scheduler computes is not recorded: without the Client, or with "
-        "compute(scheduler='threads'), the same tasks are"
-    ]
-
-
 def test_it_is_replayed():
     x = da.random.default_rng(1).random((400, 400), chunks=(40, 40))
     _, recording = computed((x + x.T).sum(axis=0).std())
