@@ -201,7 +201,10 @@ def trace(
     for line in _notes(notes):
         click.echo(line)
     note_written(output)
-    click.echo(f"\nNext:\n  tasksim simulate {output} --durations measured --scheduler lws")
+    # Tasks of an MPI program belong to their ranks, and lws would move them.
+    ranks = len({worker.node for worker in run.workers}) > 1
+    scheduler = f"static:file={output}   # tasks stay on their ranks" if ranks else "lws"
+    click.echo(f"\nNext:\n  tasksim simulate {output} --durations measured --scheduler {scheduler}")
 
 
 @importing.command(

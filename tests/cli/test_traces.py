@@ -66,3 +66,30 @@ def test_bad_records_are_counted(tasksim, run):
     assert "bad (1 task)" in passed.out
     assert "skipped: bad.csv:3: task 1" in passed.err
     assert Path("bad").exists()
+
+
+RANK = """\
+Name: work
+JobId: {rank}_1
+SubmitOrder: 1
+WorkerId: 0
+MemoryNode: 0
+SubmitTime: 2.0
+StartTime: 2.0
+EndTime: {end}
+MPIRank: {rank}
+
+"""
+
+
+def test_the_command_that_is_proposed_keeps_tasks_on_their_ranks(tasksim, tmp_path, monkeypatch):
+    """Any other scheduler gives the one task of the slow rank to either."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tasks.rec").write_text(RANK.format(rank=0, end=4.0) + RANK.format(rank=1, end=9.0))
+    imported = tasksim("import trace tasks.rec -o ranks")
+    proposed = imported.out.rpartition("Next:\n")[2].partition("#")[0].split()
+    assert proposed[-1] == "static:file=ranks"
+    replayed = tasksim(" ".join([*proposed[1:], "-o", "replayed"]))
+    assert replayed.code == 0
+    assert "makespan       7 ms" in replayed.out
+    assert "no message between nodes was timed: their links have 1 TB/s" in imported.out
