@@ -17,33 +17,43 @@ from time import perf_counter
 
 from tests.tiers import LONG
 
-CALIBRATION = (
-    "calibrate", "contention", "domain", "domain_steering", "fit_kernels", "fit_locality",
-    "fit_pieces", "fit_runs", "insitu_slowdown", "precision", "recorded_calibration", "steering",
+FITS = (
+    "calibration/test_fit_kernels.py", "calibration/test_fit_locality.py",
+    "calibration/test_fit_pieces.py", "calibration/test_fit_runs.py",
+    "models/counters/test_costs.py", "models/diagnosis/test_diagnose.py",
+    "models/kinds/test_counted.py", "models/kinds/test_linear.py", "models/kinds/test_power.py",
+    "models/learned", "models/tensor", "models/terms/test_search.py", "models/test_categories.py",
+    "models/test_conformance.py", "models/test_nonnegative.py", "models/test_runeffects.py",
+    "models/test_selection.py", "models/uncertainty/test_drift.py",
+    "models/validation/test_crossvalidation.py", "models/validation/test_outside.py",
+    "run/test_replicated.py", "study/report/test_scaling.py", "study/report/test_sensitivity.py",
 )  # fmt: skip
-RUN = ("blame", "bounds", "criticalkernels", "disturbance", "energy", "replicated")
-ROOMS = (
-    "applications", *(f"calibration/test_{name}.py" for name in CALIBRATION),
-    "experiments/tensor_completion", "kernels", "models", "recording/test_dask.py",
-    *(f"run/test_{name}.py" for name in RUN), "study/report",
+"""Tests of what is fitted: another rounding of a sum may lead a search or a selection elsewhere."""
+PRODUCTS = (
+    "kernels/test_dense.py", "kernels/test_fmm_accuracy.py", "kernels/test_fmm_compiled.py",
+    "kernels/test_fmm_kernels.py", "kernels/test_grids.py",
 )  # fmt: skip
-"""Rooms and files whose results are products of matrices, solutions, or logarithms of arrays.
+"""Tests of kernels, whose results are products and solutions themselves."""
+ROOMS = (*FITS, *PRODUCTS)
+"""Files and rooms that an older processor runs, in two threads of BLAS, as no other test does.
 
-The criterion for a file: it, or a module of tasksim that it tests, multiplies matrices, solves or
-fits, or takes exponentials or logarithms of arrays, and the test checks what comes out of that.
-The other files of `calibration` and `run` check what was measured, written, read, counted or added
-up; engines and schedulers add a few numbers in an order that they say."""
-PRODUCT_ROOMS = (
-    "experiments/tensor_completion", "kernels", "models/learned", "models/tensor",
+The criterion: the verdict follows from a fit of many unknowns, a search among fits, a product or a
+solution. Other sums, logarithms and fits of a few unknowns differ in their last bits only; they run
+on an older processor with `TASKSIM_LONG_TESTS=1`, by `MORE_ROOMS`."""
+MORE_ROOMS = (
+    "applications", "calibration", "experiments/tensor_completion", "kernels", "models",
+    "recording/test_dask.py", "run", "study/report",
 )  # fmt: skip
-"""Rooms whose every result is a product or a solution. Only they run with two threads of BLAS, and
-on processors after the oldest one."""
+"""Rooms in which anything goes through BLAS, LAPACK, or functions of arrays."""
 ONE_OF_MANY = (
-    "not (errors_are_as_small_as_promised or leaves_of_few_particles)"
-    " or [sphere-3 or [sphere-5 or [sphere-7 or [ellipsoid-6"
+    "(not (errors_are_as_small_as_promised or leaves_of_few_particles)"
+    " or [sphere-3 or [sphere-5 or [sphere-7 or [ellipsoid-6)"
+    " and (not (test_conformance or rules_of_every_kind)"
+    " or rows_do_not_depend or mean_that_is_predicted)"
 )
-"""Expression that selects one of several distributions of particles. They differ in their trees,
-not in the shapes of the products, which on an old processor take most of the time."""
+"""Expression that selects one of several distributions of particles: they differ in their trees,
+not in the shapes of the products, which on an old processor take most of the time. Of the checks
+that all kinds of models pass, it selects the two that compare different sums."""
 ARCHITECTURE = """
 import numpy, threadpoolctl
 print(*(found.get("architecture", "") for found in threadpoolctl.threadpool_info()))
@@ -81,19 +91,16 @@ class Processor:
     threads: int
     widest: tuple[str, ...] = ()
     old: bool = False
-    rooms: tuple[str, ...] = PRODUCT_ROOMS
+    rooms: tuple[str, ...] = ROOMS
     left_out: tuple[str, ...] = ()
 
 
 WITHOUT_AVX512 = ("AVX512", "X86_V4")
 OLDEST = Processor("Prescott", frozenset({"pni"}), 2, widest=("",), old=True)
-PROCESSORS = (
-    replace(OLDEST, threads=1, rooms=ROOMS, left_out=PRODUCT_ROOMS),
-    OLDEST,
-)
-"""Processors to try. The oldest one differs most from that which all other tests run on. Products
-are summed in two threads, as no other test does."""
+PROCESSORS = (OLDEST,)
+"""Processors to try. The oldest one differs most from that which all other tests run on."""
 OTHER_PROCESSORS = (
+    replace(OLDEST, threads=1, rooms=MORE_ROOMS, left_out=ROOMS),
     Processor("Haswell", frozenset({"avx2", "fma"}), 2, widest=WITHOUT_AVX512),
     Processor("SkylakeX", frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl"}), 1),
     Processor("Zen", frozenset({"avx2", "fma"}), 1, widest=WITHOUT_AVX512),
