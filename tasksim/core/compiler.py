@@ -40,10 +40,14 @@ SANITIZER_FLAGS: Final = (
 )
 """Flags for sanitizers. ``-g1`` keeps lines without variables: findings name the lines, and
 compiling takes half as long."""
-REDUNDANT_CHECK_FLAGS: Final = ("-fno-sanitize=null,alignment",)
-"""Flags beside the sanitizer of addresses, which ends a process that follows a null pointer as
-well. Python refuses arrays that are not aligned (:func:`tasksim.core.interface.address`). These two
-checks precede every access, and take a third of the time to compile."""
+REDUNDANT_CHECK_FLAGS: Final = ("-fno-sanitize=null,alignment,pointer-overflow",)
+"""Flags beside the sanitizer of addresses, which ends a process that follows a null pointer, or one
+that has wrapped around, as well. Python refuses arrays that are not aligned
+(:func:`tasksim.core.interface.address`). These checks precede every access, and take half of the
+time to compile."""
+CALLED_CHECK_FLAGS: Final = ("--param", "asan-instrumentation-with-call-threshold=0")
+"""Flags of GCC with which the sanitizer of addresses checks in functions that it calls, which
+compiles faster than the same checks in place."""
 LINK_FLAGS: Final = ("-shared", "-pthread", "-Wl,-z,relro,-z,now")
 LIBRARY_FLAGS: Final = ("-Wl,-z,defs", "-Wl,--strip-debug", "-Wl,--version-script=offered.map")
 """Linker flags: a missing symbol is an error now, not at the first call, and the library exports
@@ -177,6 +181,8 @@ def sanitizing(compiler: Compiler, sanitize: Sequence[str]) -> tuple[str, ...]:
     flags: tuple[str, ...] = (f"-fsanitize={','.join(sanitize)}",)
     if {"address", "undefined"} <= set(sanitize):
         flags += REDUNDANT_CHECK_FLAGS
+    if "address" in sanitize and "clang" not in compiler.name:
+        flags += CALLED_CHECK_FLAGS
     # GCC takes the shared one by itself; of Clang's, the static one is for programs only.
     return (*flags, "-shared-libsan") if "clang" in compiler.name else flags
 
