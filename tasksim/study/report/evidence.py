@@ -102,7 +102,8 @@ class Evidence:
         if self.enough:
             return ""
         return (
-            f"there are {counted(len(self), self.unit)} to compare in, and with fewer than "
+            f"there {'is' if len(self) == 1 else 'are'} {counted(len(self), self.unit)} to "
+            "compare in, and with fewer than "
             f"{MIN_BLOCKS} any order may be chance at {100 * CONFIDENCE_LEVEL:.0f} %: add "
             + ("seeds, graphs or platforms" if self.unit == "run" else "graphs, platforms or noise")
         )

@@ -66,8 +66,8 @@ def test_the_best_of_a_close_pair_is_no_winner_though_both_beat_a_third():
 def test_of_few_groups_nothing_is_said(count):
     found = verdict({"a": TEN_VALUES[:count], "b": 2 * TEN_VALUES[:count]}, names(count))
     assert (found.kind, found.winner, found.differences) == ("unknown", None, ())
-    plural = "" if count == 1 else "s"
-    assert f"there are {count} configuration{plural} to compare in" in found.text
+    some = "is 1 configuration" if count == 1 else f"are {count} configurations"
+    assert f"there {some} to compare in" in found.text
 
 
 def test_one_scheduler_has_nobody_to_beat():
