@@ -312,15 +312,18 @@ def _tasks_of(cluster: _Cluster, notes: ClusterNotes) -> list[RecordedTask]:
             task.after = submission.after
         tasks.append(task)
         if note.transfers_s is not None:
-            begun_s, ended_s = (moment_s + offset_s for moment_s in note.transfers_s)
+            # By the clock of the task's worker, and so moved with the task.
+            took_s = note.transfers_s[1] - note.transfers_s[0]
+            begun_s = note.transfers_s[0] + task.start_s - note.start_s
+            begun_s = max(ready_s, min(begun_s, task.start_s - took_s))
             transfer = RecordedTask(
                 (f"{name} (transfer)", f"dask {name} (transfer)"),
                 task.submitted_s,
                 (place, 2 * rank),
                 after=task.after,
                 reads=[datum for datum in task.reads if datum.task is not None],
-                start_s=min(max(begun_s, ready_s), task.start_s),
-                end_s=min(max(ended_s, ready_s), task.start_s),
+                start_s=begun_s,
+                end_s=min(begun_s + took_s, task.start_s),
                 worker=Transfer(len(transfers)),
                 pool=-1 - len(transfers),  # each may take the place of any that has ended
                 source=DASK_CLUSTER,
