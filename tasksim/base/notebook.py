@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["html_summary"]
 
-_LEFT = ' style="text-align: left"'
+_LEFT_ALIGNED = ' style="text-align: left"'
 
 
 def html_summary(
@@ -55,7 +55,7 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 
 
 def _cell(tag: str, text: str, left: bool) -> str:
-    return f"<{tag}{_LEFT if left else ''}>{_escaped(text)}</{tag}>"
+    return f"<{tag}{_LEFT_ALIGNED if left else ''}>{_escaped(text)}</{tag}>"
 
 
 def _escaped(text: str) -> str:

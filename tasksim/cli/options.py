@@ -369,7 +369,7 @@ _NODE_OPTIONS = (
     ),
 )
 
-_WHERE = (
+_SCENARIO_OPTIONS = (
     click.option(
         "--platform",
         shell_complete=completing("platform"),
@@ -422,7 +422,7 @@ def scenario_options(function: F) -> F:
         where = {name: given.pop(name) for name in names}
         return function(*args, scenario=Scenario(graph or "", settings, **where), **given)
 
-    return _with_options(_WHERE, gathered, function)
+    return _with_options(_SCENARIO_OPTIONS, gathered, function)
 
 
 def cluster_options(function: F) -> F:

@@ -150,7 +150,7 @@ def above(value: float, reference: float) -> str:
     return f"{100 * (value / reference - 1):+z.1f} %" if reference else "-"
 
 
-_BINS: Final = 150  # of the chart, two pixels each
+_CHART_BINS: Final = 150  # of the chart, two pixels each
 
 
 def run_html(run: Run) -> str:
@@ -184,6 +184,6 @@ def _busy_share(run: Run) -> Floats:
     """Return the busy share of the workers' time in each slice of the run."""
     from tasksim.run.slices import mean_sum
 
-    edges = np.linspace(0.0, run.makespan_s, _BINS + 1)
+    edges = np.linspace(0.0, run.makespan_s, _CHART_BINS + 1)
     busy = mean_sum(run.tasks.start_s, run.tasks.end_s, edges)
     return np.clip(busy / len(run.workers), 0.0, 1.0)

@@ -30,9 +30,9 @@ __all__ = ["SCHEMA_VERSION", "Rows", "check_header", "encode", "read_header"]
 SCHEMA_VERSION = 1
 """Version of ``run.json``; it grows when readers of older versions would misread the file."""
 
-_KINDS = ("simulated", "native")
-_WORKER = ("name", "architecture", "node", "memory")
-_MEMORY = ("name", "node", "size_bytes")
+_RUN_KINDS = ("simulated", "native")
+_WORKER_FIELDS = ("name", "architecture", "node", "memory")
+_MEMORY_FIELDS = ("name", "node", "size_bytes")
 
 
 class Rows(NamedTuple):
@@ -66,7 +66,10 @@ def encode(run: Run) -> str:
         "kernels": run.kernel_names,
         # The first memory, the usual one, is left out.
         "workers": [
-            {name: getattr(worker, name) for name in (_WORKER if worker.memory else _WORKER[:-1])}
+            {
+                name: getattr(worker, name)
+                for name in (_WORKER_FIELDS if worker.memory else _WORKER_FIELDS[:-1])
+            }
             for worker in run.workers
         ],
         **_memories_json(run),
@@ -92,7 +95,9 @@ def _memories_json(run: Run) -> dict[str, Any]:
     if not run.memories and run.transfers is None and run.memory is None:
         return {}
     return {
-        "memories": [{name: getattr(memory, name) for name in _MEMORY} for memory in run.memories],
+        "memories": [
+            {name: getattr(memory, name) for name in _MEMORY_FIELDS} for memory in run.memories
+        ],
         "transfers": None if run.transfers is None else len(run.transfers),
         "memory_changes": None if run.memory is None else len(run.memory),
         "evictions": run.evictions,
@@ -140,7 +145,7 @@ def _run(root: JsonNode) -> Run:
         return NumaUse.from_json(node)
 
     return Run(
-        kind=cast("RunKind", root["kind"].one_of(_KINDS)),
+        kind=cast("RunKind", root["kind"].one_of(_RUN_KINDS)),
         graph_name=_text(graph["name"]),
         graph_arguments={name: _argument(node) for name, node in graph["arguments"].items()},
         kernel_names=tuple(_text(node) for node in root["kernels"]),
@@ -185,7 +190,7 @@ def _argument(node: JsonNode) -> str | int | float:
 
 
 def _worker(node: JsonNode) -> WorkerInfo:
-    _known_fields(node, _WORKER)
+    _known_fields(node, _WORKER_FIELDS)
     name, architecture = _text(node["name"]), _text(node["architecture"])
     return WorkerInfo(
         name, architecture, node.get("node", 0).integer(), node.get("memory", 0).integer()
@@ -193,7 +198,7 @@ def _worker(node: JsonNode) -> WorkerInfo:
 
 
 def _memory(node: JsonNode) -> MemoryInfo:
-    _known_fields(node, _MEMORY)
+    _known_fields(node, _MEMORY_FIELDS)
     return MemoryInfo(
         _text(node["name"]),
         node.get("node", 0).integer(),

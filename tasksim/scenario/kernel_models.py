@@ -173,10 +173,10 @@ def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) 
 
     kernels = kernels_without_duration(graph)
     models = _as_models(graph, kernels, model_architectures(platform), library)
-    from tasksim.formats.workflows.jobs import FLOP
+    from tasksim.formats.workflows.jobs import FLOP_PARAMETER
 
     speed = ""
-    if len(graph) and FLOP in graph.parameters_of(0):
+    if len(graph) and FLOP_PARAMETER in graph.parameters_of(0):
         speed = (
             "; or, as its tasks are in flop, their speed: "
             "'tasksim import workflow FILE --flop-rate FLOP/S -o NEW.npz'"

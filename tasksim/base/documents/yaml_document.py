@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ProblemReport", "YamlDocument", "plain_value"]
 
-_TEXT = "tag:yaml.org,2002:str"
-_MERGE = "tag:yaml.org,2002:merge"
-_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_MERGE_TAG = "tag:yaml.org,2002:merge"
+_NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
 """Pattern of numbers without decimal digits, which only YAML reads as numbers."""
 _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
@@ -213,7 +213,7 @@ def _prepare(
 
 def _misread_number(node: yaml.ScalarNode) -> str:
     """Return the problem of a number that people read differently from YAML; ``""`` for others."""
-    if node.style or node.tag not in _NUMBERS or _SPECIAL.fullmatch(node.value):
+    if node.style or node.tag not in _NUMBER_TAGS or _SPECIAL.fullmatch(node.value):
         return ""
     if decimal_number(node.value) is not None or _TOO_LARGE.fullmatch(node.value):
         return ""
@@ -223,9 +223,9 @@ def _misread_number(node: yaml.ScalarNode) -> str:
 def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[FileProblem]:
     first: dict[Hashable, int] = {}
     for key, _ in node.value:
-        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE_TAG:
             continue
-        key.tag = _TEXT
+        key.tag = _TEXT_TAG
         if key.value in first:
             what = f"given twice (first in line {first[key.value]})"
             yield FileProblem((*location, key.value), what, at_key=True)

@@ -36,8 +36,8 @@ MAX_REALS: Final = 8
 MAX_WRITTEN_OPERANDS: Final = 8
 """Largest number of operands that a kernel writes: those of LAPACK write at most three."""
 
-_PLACES: Final = ", ".join(f"i[{n}]" for n in range(MAX_INTEGERS))
-_REALS: Final = ", ".join(f"r[{n}]" for n in range(MAX_REALS))
+_INTEGER_ARGUMENTS: Final = ", ".join(f"i[{n}]" for n in range(MAX_INTEGERS))
+_REAL_ARGUMENTS: Final = ", ".join(f"r[{n}]" for n in range(MAX_REALS))
 PROGRAM_SOURCE: Final = f"""
 #include <string.h>
 #include <valgrind/callgrind.h>
@@ -59,11 +59,11 @@ OFFERED void window_call(Function function, const long *integers, const double *
     memcpy(i, integers, sizeof i);
     memcpy(r, reals, sizeof r);
     memcpy(again, restored, count * sizeof *restored);
-    if (count) function({_PLACES}, {_REALS});
+    if (count) function({_INTEGER_ARGUMENTS}, {_REAL_ARGUMENTS});
     for (long at = 0; at < count; ++at)
         memcpy(again[at].where, again[at].from, again[at].bytes);
     CALLGRIND_ZERO_STATS;
-    function({_PLACES}, {_REALS});
+    function({_INTEGER_ARGUMENTS}, {_REAL_ARGUMENTS});
     CALLGRIND_DUMP_STATS_AT(label);
 }}
 """

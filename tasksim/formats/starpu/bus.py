@@ -49,8 +49,8 @@ __all__ = [
     "read_platform_xml",
 ]
 
-OLD: Final = ("CUDA", "OpenCL", "MIC")
-NEW: Final = ("NUMA", "CUDA", "OpenCL")
+OLD_MEMORY_KINDS: Final = ("CUDA", "OpenCL", "MIC")
+NEW_MEMORY_KINDS: Final = ("NUMA", "CUDA", "OpenCL")
 
 _NUMBER = re.compile(r"[+-]?nan|\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -120,7 +120,10 @@ def read_config(path: Path) -> DeviceCounts:
     if not rows:
         problems.at(Word("", 1, 1), "the number of CPUs", "nothing")
     problems.raise_any()
-    order = ["CPUs", *(OLD if len(counts) <= 1 + len(OLD) else NEW)]
+    order = [
+        "CPUs",
+        *(OLD_MEMORY_KINDS if len(counts) <= 1 + len(OLD_MEMORY_KINDS) else NEW_MEMORY_KINDS),
+    ]
     order += [f"kind {i}" for i in range(len(order), len(counts))]
     kinds = [name or default for name, default in zip(named, order, strict=False)]
     return DeviceCounts(counts[0], dict(zip(kinds[1:], counts[1:], strict=True)))

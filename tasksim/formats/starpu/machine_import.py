@@ -55,7 +55,7 @@ getrf, called 11 before 1.4."""
 _COMMENT: Final = """\
 Imported from StarPU's files of the machine {host} by `tasksim import starpu`.
 Overheads, allocation and copying are the constants of StarPU-SimGrid.{synchronous}"""
-_SYNCHRONOUS: Final = """
+_SYNCHRONOUS_COMMENT: Final = """
 synchronous: in StarPU's examples potrf and getrf have no asynchronous GPU implementation; the
 driver waits for them. Change the list if yours have."""
 
@@ -305,7 +305,7 @@ def _write_platform(
         **(_power(hardware) if any(kernel.energies for kernel in kernels.values()) else {}),
         "fingerprint": _fingerprint(hardware, bus),
     }
-    told = _SYNCHRONOUS if synchronous and hardware.gpus else ""
+    told = _SYNCHRONOUS_COMMENT if synchronous and hardware.gpus else ""
     return dump(description, path, comment=_COMMENT.format(host=host, synchronous=told))
 
 

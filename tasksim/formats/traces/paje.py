@@ -290,24 +290,27 @@ def _in_order(nodes: list[str], place: dict[str, int]) -> tuple[str, ...]:
     return tuple(taken.get(at) or next(others, f"memory{at}") for at in range(count))
 
 
-_CONTAINER: Final = ("Alias string", "Type string", "Name string")
-_STATE: Final = ("Time date", "Container string", "Type string", "Value string")
-_LINK: Final = ("Time date", "Container string", "Type string")
+_CONTAINER_FIELDS: Final = ("Alias string", "Type string", "Name string")
+_STATE_EVENT_FIELDS: Final = ("Time date", "Container string", "Type string", "Value string")
+_LINK_EVENT_FIELDS: Final = ("Time date", "Container string", "Type string")
 DEFINITIONS: Final[tuple[tuple[str, int, tuple[str, ...]], ...]] = (
-    ("PajeDefineContainerType", 1, _CONTAINER),
-    ("PajeDefineStateType", 3, _CONTAINER),
-    ("PajeDefineVariableType", 4, (*_CONTAINER, "Color color")),
+    ("PajeDefineContainerType", 1, _CONTAINER_FIELDS),
+    ("PajeDefineStateType", 3, _CONTAINER_FIELDS),
+    ("PajeDefineVariableType", 4, (*_CONTAINER_FIELDS, "Color color")),
     ("PajeDefineLinkType", 5, ("Alias string", "Type string", "StartContainerType string",
                                "EndContainerType string", "Name string")),
     ("PajeDefineEntityValue", 6, ("Alias string", "Type string", "Name string", "Color color")),
     ("PajeCreateContainer", 7, ("Time date", "Alias string", "Type string", "Container string",
                                 "Name string")),
     ("PajeDestroyContainer", 8, ("Time date", "Name string", "Type string")),
-    ("PajeSetState", 10, _STATE),
+    ("PajeSetState", 10, _STATE_EVENT_FIELDS),
     ("PajeSetVariable", 13, ("Time date", "Container string", "Type string", "Value double")),
-    ("PajeStartLink", 18, (*_LINK, "StartContainer string", "Value string", "Key string")),
-    ("PajeEndLink", 19, (*_LINK, "EndContainer string", "Value string", "Key string")),
-    ("PajeSetState", 20, (*_STATE, *(f"{name} string" for name in EXTRA_FIELDS))),
+    (
+        "PajeStartLink", 18,
+        (*_LINK_EVENT_FIELDS, "StartContainer string", "Value string", "Key string"),
+    ),
+    ("PajeEndLink", 19, (*_LINK_EVENT_FIELDS, "EndContainer string", "Value string", "Key string")),
+    ("PajeSetState", 20, (*_STATE_EVENT_FIELDS, *(f"{name} string" for name in EXTRA_FIELDS))),
 )  # fmt: skip
 TYPE_LINES: Final = (
     '1 MPIP 0 "MPI Program"', '1 P MPIP "Program"', '1 Mn P "Memory Node"', '1 T Mn "Thread"',

@@ -204,7 +204,7 @@ APPLICATION_FILE: Final = "application.parquet"
 DAG_PARQUET: Final = "dag.parquet"
 LINK_FILE: Final = "link.parquet"
 ENTITIES_FILE: Final = "entities.parquet"
-MEMORY: Final = "Memory Node"
+MEMORY_NODE_TYPE: Final = "Memory Node"
 COPY_COLUMNS: Final = {
     "Handle": "handle", "Size": "size_bytes", "Requested": "requested_s", "Start": "start_s",
     "End": "end_s", "Reason": "reason", "Task": "task",
@@ -265,7 +265,7 @@ def _add_links(found: Records, folder: Path) -> None:
     ):
         return
     rows = list(zip(entities["Type"], entities["Name"], entities["Parent"], strict=True))
-    memories = [str(name) for kind, name, _ in rows if kind == MEMORY]
+    memories = [str(name) for kind, name, _ in rows if kind == MEMORY_NODE_TYPE]
     if len(memories) > MAX_MEMORIES:
         raise InputError(
             f"{folder / ENTITIES_FILE}: {len(memories)} memories; legal: at most {MAX_MEMORIES}"
@@ -440,7 +440,7 @@ def _entities(run: Run) -> dict[str, Any]:
     """Return the entities: memory nodes, in order, and the workers on each."""
     memories = [memory.name for memory in run.memories] or ["ram"]
     names = [worker.name for worker in run.workers]
-    kinds = [MEMORY] * len(memories) + ["Worker"] * len(names)
+    kinds = [MEMORY_NODE_TYPE] * len(memories) + ["Worker"] * len(names)
     parents = [memories[worker.memory] for worker in run.workers]
     return {
         "Parent": ["program"] * len(memories) + parents, "Name": memories + names, "Type": kinds,

@@ -8,7 +8,7 @@ from xml.parsers import expat
 from tasksim.base.errors import InputError
 from tasksim.base.files import MAX_TEXT_BYTES, reading
 from tasksim.formats.registry import Format
-from tasksim.formats.workflows.jobs import DURATION, Jobs
+from tasksim.formats.workflows.jobs import DURATION_PARAMETER, Jobs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +130,9 @@ class _Reader:
         self._job = self._needed(given, "id", "job")
         values = {}
         if "runtime" in given:
-            values[DURATION] = self._jobs.number(given["runtime"], "runtime", self._line())
+            values[DURATION_PARAMETER] = self._jobs.number(
+                given["runtime"], "runtime", self._line()
+            )
         else:
             self._silent += 1
         self._jobs.add(self._job, kernel, values, self._line())

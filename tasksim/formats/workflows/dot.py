@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tasksim.base.files import read_text, refuse_existing, write_text
 from tasksim.base.progress import follow_text, watched
 from tasksim.formats.registry import Format
-from tasksim.formats.workflows.jobs import DURATION, FLOP, Jobs
+from tasksim.formats.workflows.jobs import DURATION_PARAMETER, FLOP_PARAMETER, Jobs
 from tasksim.graph.csr import owner_of_each
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ BEGIN: Final = re.compile(
 )
 """Pattern of the beginning of a file: comments, then a directed graph."""
 DEFAULT_STATEMENTS: Final = ("node", "edge", "graph")
-DURATION_ATTRIBUTES: Final = (DURATION, "duration")
+DURATION_ATTRIBUTES: Final = (DURATION_PARAMETER, "duration")
 """Attributes that are a node's duration in seconds."""
 STATEMENT_ENDS: Final = ("]", ";", "{")
 """Marks behind which a node or an edge may begin."""
@@ -139,14 +139,14 @@ def read_dot(path: Path) -> GraphInput:
         line = found.line[name]
         values: dict[str, float] = {}
         if "size" in attributes:
-            values[FLOP] = jobs.number(attributes["size"], f"size of {name}", line)
+            values[FLOP_PARAMETER] = jobs.number(attributes["size"], f"size of {name}", line)
         named = next((word for word in DURATION_ATTRIBUTES if word in attributes), None)
         if named is not None:  # as from_networkx has it
-            values[DURATION] = jobs.number(attributes[named], f"{named} of {name}", line)
-        silent += DURATION not in values
+            values[DURATION_PARAMETER] = jobs.number(attributes[named], f"{named} of {name}", line)
+        silent += DURATION_PARAMETER not in values
         kernel = kernels[name]
         if has_sizes and not values and kernel == "task":  # SimGrid's root and end
-            values[FLOP] = 0.0
+            values[FLOP_PARAMETER] = 0.0
             sizeless += 1
         priority = attributes.get("priority", "0")
         number = int(priority) if re.fullmatch(r"-?\d{1,9}", priority) else 0
@@ -502,7 +502,7 @@ def write_dot(run: Run, path: Path, force: bool = False) -> None:
     lines = [f"digraph {_quoted(run.graph_name)} {{"]
     for task in watched(range(len(graph)), "tasks", until=0.75):
         seconds = took[task]
-        flop = graph.parameters_of(task).get(FLOP, seconds * FLOP_PER_GFLOP)
+        flop = graph.parameters_of(task).get(FLOP_PARAMETER, seconds * FLOP_PER_GFLOP)
         kernel = _quoted(graph.kernel_of(task))
         lines.append(
             f'  {task} [size="{flop!r}", kernel={kernel}, label={kernel}, '

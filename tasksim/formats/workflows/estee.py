@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents.json_document import read_json
 from tasksim.formats.registry import Format
-from tasksim.formats.workflows.jobs import DURATION, Jobs
+from tasksim.formats.workflows.jobs import DURATION_PARAMETER, Jobs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def read_estee(path: Path) -> GraphInput:
         seconds = jobs.number(task.get("d"), "d", f"{where}.d")
         expected += task.get("e_d") is not None
         several += task.get("cpus", 1) not in (0, 1)
-        jobs.add(str(number), "task", {DURATION: seconds}, where)
+        jobs.add(str(number), "task", {DURATION_PARAMETER: seconds}, where)
         for index, output in enumerate(_list(jobs, task, "outputs", where)):
             size = output.get("s") if isinstance(output, dict) else None
             name = f"{number}.{index}"

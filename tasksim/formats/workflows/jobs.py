@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["DURATION", "FLOP", "Jobs", "with_durations"]
+__all__ = ["DURATION_PARAMETER", "FLOP_PARAMETER", "Jobs", "with_durations"]
 
-DURATION: Final = "duration_s"
-FLOP: Final = "flop"
+DURATION_PARAMETER: Final = "duration_s"
+FLOP_PARAMETER: Final = "flop"
 ACCESS_FUNCTIONS: Final[dict[int, Callable[[int], int]]] = {
     AccessMode.R: R,
     AccessMode.W: W,
@@ -245,11 +245,11 @@ def with_durations(graph: TaskGraph, flop_per_s: float) -> TaskGraph:
     for kernel, known, table in zip(
         graph.kernels, graph.parameter_names, graph.parameters, strict=True
     ):
-        if FLOP not in known:
-            has = "a duration, no flop" if DURATION in known else "no flop"
+        if FLOP_PARAMETER not in known:
+            has = "a duration, no flop" if DURATION_PARAMETER in known else "no flop"
             raise InputError(f"{option('flop_rate')}: tasks of kernel {kernel} have {has}")
-        seconds = table[:, [known.index(FLOP)]] / flop_per_s
-        kept = [at for at, name in enumerate(known) if name != DURATION]
+        seconds = table[:, [known.index(FLOP_PARAMETER)]] / flop_per_s
+        kept = [at for at, name in enumerate(known) if name != DURATION_PARAMETER]
         tables.append(np.hstack([table[:, kept], seconds]))
-        names.append((*(known[at] for at in kept), DURATION))
+        names.append((*(known[at] for at in kept), DURATION_PARAMETER))
     return replace(graph, parameters=tuple(tables), parameter_names=tuple(names))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.units import counted
 from tasksim.formats.registry import Format
-from tasksim.formats.workflows.jobs import DURATION, Jobs
+from tasksim.formats.workflows.jobs import DURATION_PARAMETER, Jobs
 from tasksim.formats.xmltext import parse_xml
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_junit(path: Path) -> GraphInput:
         # Maven writes a thousand seconds as 1,000.5.
         seconds = jobs.number(text.replace(",", "") or "0", "time", case.line)
         kernel = case.attributes.get("classname") or "test"
-        jobs.add(f"test{len(jobs)}", kernel, {DURATION: seconds}, case.line)
+        jobs.add(f"test{len(jobs)}", kernel, {DURATION_PARAMETER: seconds}, case.line)
     if not len(jobs):
         raise jobs.error("no test ran; legal: elements <testcase time='...'>", root.line)
     if skipped:

@@ -9,7 +9,7 @@ from tasksim.base.files import read_text
 from tasksim.base.units import counted
 from tasksim.formats.registry import Format
 from tasksim.formats.workflows.dax import FILE_USES
-from tasksim.formats.workflows.jobs import DURATION, Jobs
+from tasksim.formats.workflows.jobs import DURATION_PARAMETER, Jobs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,9 @@ def read_pegasus(path: Path) -> GraphInput:
         runtime = _inner(_inner(job, "profiles"), "pegasus").get("runtime")
         values = {}
         if runtime is not None:
-            values[DURATION] = jobs.number(runtime, "runtime", f"{where}.profiles.pegasus")
+            values[DURATION_PARAMETER] = jobs.number(
+                runtime, "runtime", f"{where}.profiles.pegasus"
+            )
         silent += runtime is None
         jobs.add(name, kernel, values, where)
         for index, use in enumerate(_mappings(jobs, job, "uses", f"{where}.")):

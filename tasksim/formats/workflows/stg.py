@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.files import read_text
 from tasksim.base.progress import follow_text
 from tasksim.formats.registry import Format
-from tasksim.formats.workflows.jobs import DURATION, Jobs
+from tasksim.formats.workflows.jobs import DURATION_PARAMETER, Jobs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def _task(jobs: Jobs, rows: list[Row], at: int, edges: list[tuple[int, int, int,
         legal = "task, time, number of predecessors, predecessors"
         raise jobs.error(f"got {len(numbers)} numbers; legal: {legal}", line)
     task, took, count, *before = numbers
-    jobs.add(str(task), "task", {DURATION: float(took)}, line)
+    jobs.add(str(task), "task", {DURATION_PARAMETER: float(took)}, line)
     if len(before) == count:
         edges += [(one, task, 0, line) for one in before]
         return at + 1
@@ -104,7 +104,7 @@ def read_ogra(path: Path) -> GraphInput:
             legal = "task, time, number of successors, and two numbers for each"
             raise jobs.error(f"got {len(numbers)} numbers; legal: {legal}", line)
         task, took, _, *pairs = numbers
-        jobs.add(str(task), "task", {DURATION: float(took)}, line)
+        jobs.add(str(task), "task", {DURATION_PARAMETER: float(took)}, line)
         sends = zip(pairs[::2], pairs[1::2], strict=True)
         edges += [(str(task), str(other), line, size) for other, size in sends]
     for one, other, line, size in edges:

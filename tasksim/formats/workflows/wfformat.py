@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, refuse_existing, write_text
 from tasksim.base.progress import watched
 from tasksim.formats.registry import Format, GraphInput
-from tasksim.formats.workflows.jobs import DURATION, Jobs
+from tasksim.formats.workflows.jobs import DURATION_PARAMETER, Jobs
 from tasksim.graph.access_mode import AccessMode
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def _tasks(jobs: Jobs, specification: JsonNode, runs: dict[str, JsonNode]) -> No
         values: dict[str, float] = {}
         if run is not None:
             seconds = run["runtimeInSeconds"]
-            values[DURATION] = seconds.number()
-            if values[DURATION] < 0:
+            values[DURATION_PARAMETER] = seconds.number()
+            if values[DURATION_PARAMETER] < 0:
                 raise seconds.expected("seconds from 0")
         if job in jobs:
             raise task["id"].error(f"task '{job}' occurs twice")

@@ -48,9 +48,9 @@ BLOCK_PAIRS = 1 << 20
 # Up to here a level is looked up in a table of all possible cells, of 64 MiB at most.
 TABLE_CELLS = 1 << 24
 _NONE = -1
-_OUTSIDE = ("OutsideInteractionsSize", "NbDiff0", "NbDiff1")
-COUNTED_M2L: Final[Counted] = (("M2L_in", "M2L_out"), ("NbInteractions", *_OUTSIDE))
-COUNTED_P2P: Final[Counted] = (("P2P_in", "P2P_out"), ("NbInteractions", *_OUTSIDE))
+_OUTSIDE_PARAMETERS = ("OutsideInteractionsSize", "NbDiff0", "NbDiff1")
+COUNTED_M2L: Final[Counted] = (("M2L_in", "M2L_out"), ("NbInteractions", *_OUTSIDE_PARAMETERS))
+COUNTED_P2P: Final[Counted] = (("P2P_in", "P2P_out"), ("NbInteractions", *_OUTSIDE_PARAMETERS))
 """Kernels and their indirect parameters that are counted here. To find which groups interact is no
 part of it: the dependencies of the tasks need that anyway."""
 

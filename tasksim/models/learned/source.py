@@ -68,13 +68,13 @@ def c_source(
     return "\n".join(lines)
 
 
-_SURFACE = [
+_SURFACE_CODE = [
     "    for (int c = 0; c < COLUMNS; c++)",
     "        logs += slopes[c] * column[c];",
     "    for (int p = 0; p < PAIRS; p++)",
     "        logs += bends[p] * column[pairs[p][0]] * column[pairs[p][1]];",
 ]
-_PROCESS = [
+_PROCESS_CODE = [
     "    for (int j = 0; j < CENTRES; j++) {",
     "        double squares = 0.0;",
     "        for (int c = 0; c < COLUMNS; c++) {",
@@ -84,7 +84,7 @@ _PROCESS = [
     "        logs += weights[j] / (1.0 + squares / 2.0);",
     "    }",
 ]
-_FOREST = [
+_FOREST_CODE = [
     "    for (int t = 0; t < TREES; t++) {",
     "        int leaf = 0;",
     f"        for (int q = 0; q < {DEPTH}; q++)",
@@ -97,11 +97,11 @@ _FOREST = [
 def _inside(correction: Correction) -> list[str]:
     """Return the function of the columns that is the correction inside the domain."""
     lines = ["static double inside(const double *column)", "{", "    double logs = level;"]
-    lines += _SURFACE
+    lines += _SURFACE_CODE
     if correction.process is not None:
-        lines += _PROCESS
+        lines += _PROCESS_CODE
     if correction.forest is not None:
-        lines += _FOREST
+        lines += _FOREST_CODE
     return [*lines, "    return logs;", "}"]
 
 

@@ -29,7 +29,7 @@ _PROCESS: Final = re.compile(
     rf'LOCATION_GROUP +{_NUMBER}  Name: "(.*)" <\d+>, Type: \w+, '
     rf'Parent: (?:".*" <{_NUMBER}>|[^,]*)'
 )
-_WORDS: Final = ("CLOCK_PROPERTIES", "REGION", "LOCATION", "LOCATION_GROUP")
+_DEFINITION_WORDS: Final = ("CLOCK_PROPERTIES", "REGION", "LOCATION", "LOCATION_GROUP")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Definitions:
     def take(self, found: Records, line: str, number: int) -> None:
         """Take a line; report a malformed one to *found*."""
         word = line.partition(" ")[0]
-        if word not in _WORDS:
+        if word not in _DEFINITION_WORDS:
             return
         if match := _REGION.match(line):
             self.regions[int(match[1])] = Region(match[2], match[3])

@@ -26,8 +26,8 @@ _TASK: Final = re.compile(
     r"Generation Number: (\d{1,20})$"
 )
 _GUID: Final = re.compile(r'\("GUID" <\d+>; U?INT\d+; (\d{1,20})\)')
-_ATTRIBUTES: Final = "ADDITIONAL ATTRIBUTES:"
-_EVENTS: Final = "=== Events ="
+_ATTRIBUTES_HEADING: Final = "ADDITIONAL ATTRIBUTES:"
+_EVENTS_HEADING: Final = "=== Events ="
 _HEADINGS: Final = ("Event ", "-----", "=====", "=== ")
 """Beginnings of lines that otf2-print adds to those of events."""
 _ACCELERATORS: Final = ("ACCELERATOR_STREAM", "GPU")
@@ -100,13 +100,13 @@ class _Content:
         """Read all lines."""
         in_events = False
         for number, line in printed_lines(self._found.path):
-            if line.startswith(_EVENTS):
+            if line.startswith(_EVENTS_HEADING):
                 in_events = True
             elif not in_events:
                 self._definitions.take(self._found, line, number)
             elif line and line[0] != " ":
                 self._event(line, number)
-            elif self._waiting is not None and line.lstrip().startswith(_ATTRIBUTES):
+            elif self._waiting is not None and line.lstrip().startswith(_ATTRIBUTES_HEADING):
                 guid = _GUID.search(line)
                 if guid is not None:
                     self._waiting = self._waiting._replace(guid=int(guid[1]))
