@@ -135,7 +135,7 @@ def real(program: Path, arguments: Sequence[str], runs: int) -> tuple[Real, Real
     links.mkdir(exist_ok=True)
     if not (links / "libgomp.so.1").exists():
         (links / "libgomp.so.1").symlink_to(find_runtime())
-    own = os.environ | {"OMP_NUM_THREADS": THREAD_COUNT, "TIMING_SOURCE": "1"}
+    own = os.environ | {"OMP_NUM_THREADS": THREAD_COUNT, "TIMED": "1"}
     found: tuple[list[float], list[float]] = ([], [])
     for _ in range(runs):
         for seconds, more in zip(found, ({}, {"LD_LIBRARY_PATH": str(links)}), strict=True):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "OpenMPTasks", "OutermostRegions", "TaskRegions"]
 
-TASK_ROLES: Final = ("TASK_ROLES", "TASK_UNTIED")
+TASK_ROLES: Final = ("TASK", "TASK_UNTIED")
 CREATION_ROLE: Final = "TASK_CREATE"
 WAIT_ROLES: Final = ("TASK_WAIT", "BARRIER", "IMPLICIT_BARRIER")
 """Roles of regions that a thread leaves once tasks that it created have ended."""
