@@ -309,10 +309,19 @@ enum tasksim_counts {
   TASKSIM_COUNTS_SHARE = 4,    // its share of the makespan instead
 };
 
+// The state of a core: durations of fixed pieces of work.
+typedef struct {
+  double pulse;                            // of work that fills the core, in those of work that waits
+  double beat_s;                           // of work that waits for itself, in seconds
+} tasksim_reading;
+
 // A selective run: the tasks to execute, and the charge of the others. A kernel here has its
 // parameters. *sample_s* are its durations from earlier runs, in the order of their measurement;
 // *measured_task* and *measured_s* get those of this run, and *measured* their number. A kernel
 // that fails on data which no task has computed gets copies of safe data before it is called.
+// With the *idle* reading of each worker's core, durations are without what others took on the same
+// processor: *crowding* has the factors of run/disturbance.py at pulses and beats that are evenly
+// spaced, each from 1 to its largest.
 typedef struct {
   int64_t kernels, quantile_count, least, counts, spread, company, rehearse;
   int64_t draws;              // whether charges are drawn from durations; else they are means
@@ -331,6 +340,10 @@ typedef struct {
   void *const *safe_target;
   void *const *safe_source;
   const int64_t *safe_bytes;
+  const tasksim_reading *idle;  // workers; null: no pulses are taken
+  const double *crowding;       // pulses x beats
+  int64_t pulses, beats;
+  double max_pulse, max_beat;
 } tasksim_selection;
 
 // The executed tasks of a selective run, the total duration of those that were measured, and the
@@ -435,12 +448,6 @@ TASKSIM_API void tasksim_native_wake_all(void *run, int64_t task);
 TASKSIM_API int32_t tasksim_native_keep_paths(void *run, const int32_t *kinds, int64_t count);
 TASKSIM_API void tasksim_native_path(void *run, int64_t *counts, double *seconds,
                                      double *end_waited_s);
-
-// The state of a core: durations of fixed pieces of work.
-typedef struct {
-  double pulse;                            // of work that fills the core, in those of work that waits
-  double beat_s;                           // of work that waits for itself, in seconds
-} tasksim_reading;
 
 // Keeps the processor time of each task of a native run and, with what an *idle* core of each worker
 // shows, the mean pulse and beat before and after it. Call it before the run begins.

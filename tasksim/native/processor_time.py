@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from math import isnan, nan
+from math import inf, isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from tasksim.base.threadclock import has_thread_clock, preemptions
-from tasksim.run.disturbance import CLOCK_TICK_S, MIN_OWN_SHARE
+from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, MIN_OWN_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
 
 __all__ = [
+    "CoreState",
     "ProcessorTime",
     "ProcessorUses",
     "ThreadAccount",
@@ -84,6 +85,38 @@ class ProcessorUses:
         self.beat = np.concatenate([self.beat, more.beat])
 
 
+class CoreState:
+    """Pulse and beat of a thread's core over time, relative to an idle core.
+
+    Only this thread calls it. They are read at most every :data:`PULSE_INTERVAL_S`, between tasks.
+
+    Parameters
+    ----------
+    pulse : callable
+        Function that returns both.
+
+    Attributes
+    ----------
+    last : tuple of float
+        The last pulse and beat.
+    due_s : float
+        Time of the next reading.
+    """
+
+    def __init__(self, pulse: Callable[[], tuple[float, float]]) -> None:
+        self._pulse = pulse
+        self.last = (1.0, 1.0)
+        self.due_s = -inf
+
+    def read(self, now_s: float) -> tuple[float, float]:
+        """Read them; return the means of these and of the last ones."""
+        pulse, beat = self._pulse()
+        now = max(pulse, 1.0), max(beat, 1.0)  # an unknown beat remains NaN
+        mean = (self.last[0] + now[0]) / 2, (self.last[1] + now[1]) / 2
+        self.last, self.due_s = now, now_s + PULSE_INTERVAL_S
+        return mean
+
+
 class ProcessorTime:
     """Processor time of the tasks of one thread; only this thread calls it.
 
@@ -128,17 +161,17 @@ class ProcessorTime:
         self._uses, self._clock, self._preemptions = uses, clock, preemptions
         self._pending: list[tuple[float, int]] = []
         """Durations and numbers of the tasks since the last reading."""
-        self._pulse, self._since_pulse = pulse, list[int]()
+        self._core = None if pulse is None else CoreState(pulse)
+        self._since_pulse: list[int] = []
         """Numbers of the tasks since the last pulse."""
-        self._last = (1.0, 1.0)
-        """The last pulse and beat."""
         self._looked_s = 0.0
         """Time of the last reading of the clock."""
 
     def begin(self, now_s: float) -> None:
         """Start the account; call it in the thread itself."""
         self._preempted = self._preemptions()
-        self._take_pulse(now_s)
+        if self._core is not None:
+            self._core.read(now_s)
         self._looked(now_s, self._clock())
 
     def look_after_pause(self, now_s: float) -> bool:
@@ -148,8 +181,8 @@ class ProcessorTime:
         """
         if now_s - self._ended_s < READING_PAUSE_S:
             return False
-        if now_s - self._pulse_taken_s >= PULSE_INTERVAL_S:
-            self._take_pulse(now_s)
+        if self._core is not None and now_s >= self._core.due_s:
+            self._take_pulse(now_s, self._core)
         self._look(now_s)
         return True
 
@@ -162,32 +195,26 @@ class ProcessorTime:
         self._ended_s = end_s
         if end_s - self._looked_s >= READING_INTERVAL_S or len(self._pending) >= MAX_PENDING_TASKS:
             self._look(end_s)
-        if self._pulse is None:
+        if self._core is None:
             return
         self._since_pulse.append(task)
-        if end_s - self._pulse_taken_s >= PULSE_INTERVAL_S:
-            self._take_pulse(end_s)
+        if end_s >= self._core.due_s:
+            self._take_pulse(end_s, self._core)
 
     def finish(self, now_s: float) -> None:
         """End the account; call it in the thread itself."""
         if self._pending:
             self._look(now_s)
-        self._take_pulse(now_s)
+        if self._core is not None:
+            self._take_pulse(now_s, self._core)
 
-    def _take_pulse(self, now_s: float) -> None:
+    def _take_pulse(self, now_s: float, core: CoreState) -> None:
         """Read pulse and beat, and give the tasks since the last reading the mean of both."""
-        self._pulse_taken_s = now_s
-        if self._pulse is None:
-            return
-        found_pulse, found_beat = self._pulse()
-        pulse, beat = max(found_pulse, 1.0), max(found_beat, 1.0)  # an unknown beat remains NaN
+        pulse, beat = core.read(now_s)
         if self._since_pulse:
-            last_pulse, last_beat = self._last
             tasks = np.array(self._since_pulse)
-            self._uses.pulse[tasks] = (last_pulse + pulse) / 2
-            self._uses.beat[tasks] = (last_beat + beat) / 2
+            self._uses.pulse[tasks], self._uses.beat[tasks] = pulse, beat
             self._since_pulse.clear()
-        self._last = (pulse, beat)
 
     def _look(self, now_s: float) -> None:
         """Read the clock; time lost after the end of the last task is charged to no task."""
@@ -268,8 +295,16 @@ class UsualLoss:
             self._shares += max(1.0 - cpu_s / wall_s, 0.0) if wall_s > 0 else 0.0
             self._count += 1
             return wall_s
-        usual = self._shares / self._count if self._count else 0.0
-        return min(max(cpu_s, CLOCK_TICK_S) / max(1.0 - usual, MIN_OWN_SHARE), wall_s)
+        return min(max(cpu_s, CLOCK_TICK_S) / max(1.0 - self._share, MIN_OWN_SHARE), wall_s)
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the kernel waits as a rule: then others on the processor do not slow it."""
+        return self._share > BLOCKING_SHARE
+
+    @property
+    def _share(self) -> float:
+        return self._shares / self._count if self._count else 0.0
 
 
 class ThreadAccount(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import random
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tasksim.native.compiled import (
 )
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
+from tasksim.run.disturbance import MAX_BEAT, MAX_PULSE, crowding_at
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure, ported
@@ -36,7 +37,7 @@ from tasksim.selective.execution import SKIPPED_BEFORE, AccountView, Effort
 from tasksim.selective.statistics import estimate_from_sizes, quantiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.calls import RestoringCopies
     from tasksim.kernels.program import Program
     from tasksim.native.processor_time import ThreadAccount
+    from tasksim.native.pulse import Idle
     from tasksim.run.record import TaskTable
     from tasksim.runtime.pathrecords import PathRecord
     from tasksim.runtime.view import Facts
@@ -51,6 +53,11 @@ if TYPE_CHECKING:
     from tasksim.selective.policies import Rules
 
 __all__ = ["CompiledAccount", "in_core"]
+
+
+CROWDING_VALUES: Final = 64
+"""Number of pulses, and of beats, at which the core knows how much slower tasks are: between two
+of them it is off by less than 1e-4."""
 
 
 def in_core(program: Program, scheduler: Scheduler) -> bool:
@@ -78,6 +85,8 @@ class CompiledAccount:
     program : Program
     rules : Rules
         The parameters of its choices.
+    idle : sequence of Idle, optional
+        Idle state of each worker's core; by default no pulses are taken.
 
     Attributes
     ----------
@@ -92,11 +101,14 @@ class CompiledAccount:
     path: PathRecord
     accounts: list[ThreadAccount | None]
 
-    def __init__(self, facts: Facts, program: Program, rules: Rules) -> None:
+    def __init__(
+        self, facts: Facts, program: Program, rules: Rules, idle: Sequence[Idle] | None = None
+    ) -> None:
         core = interface.functions()
         assert core is not None  # the caller has checked that there is a core
         self._core = core
         self._facts, self._program, self._rules = facts, program, rules
+        self._idle = idle
         self._estimates = np.ascontiguousarray(np.array(facts.estimates, dtype=np.float64))
         self._flat = flat_graph(facts.graph), flat_memory(facts.platform)
         self._calls = calls_of(program)
@@ -198,6 +210,7 @@ class CompiledAccount:
         tasks = len(rules.of_task)
         self._measured = np.zeros(1, np.int64), np.zeros(tasks, np.int32), np.zeros(tasks)
         table = quantiles(rules.statistics)
+        pulses, beats = (np.linspace(1.0, most, CROWDING_VALUES) for most in (MAX_PULSE, MAX_BEAT))
         return Selection(
             kernels=len(rules.found),
             quantile_count=len(table),
@@ -218,6 +231,12 @@ class CompiledAccount:
             profile=column(rules.profile or [0] * len(rules.found), np.int64),
             company=1,
             rehearse=1,
+            idle=None if self._idle is None else column(self._idle, np.float64),
+            crowding=column(crowding_at(pulses[:, None], beats[None]), np.float64),
+            pulses=len(pulses),
+            beats=len(beats),
+            max_pulse=MAX_PULSE,
+            max_beat=MAX_BEAT,
             **self._copies(column),
         )
 

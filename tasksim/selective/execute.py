@@ -12,7 +12,9 @@ from tasksim.base.errors import InputError
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.execute import refuse_devices, refuse_without_estimates
 from tasksim.native.processor_time import waited_share
+from tasksim.native.pulse import idle_cores
 from tasksim.native.runtimes import RUNTIMES
+from tasksim.native.this_machine import usable_cores
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.runtime.pathrecords import PathRecords
 from tasksim.runtime.view import Facts
@@ -124,6 +126,9 @@ def execute_selectively(
     """
     chosen = checked_policy(policy, tolerance, sampling, charge)
     known = Statistics() if statistics is None else statistics
+    # The account does not tell apart the tasks that end at a time of the clock.
+    by_clock = getattr(program, "kernels_by_clock", None)
+    idle = idle_cores(len(platform.workers)) if pin and not by_clock else None
     begun = perf_counter()
     one_of(runtime, RUNTIMES, "runtime")
     refuse_devices(platform)
@@ -143,11 +148,12 @@ def execute_selectively(
         with single_threaded_blas():
             program.reset()
             if compiled:
-                execution = CompiledAccount(facts, program, rules)
+                execution = CompiledAccount(facts, program, rules, idle)
                 execution.run(rng, pin=pin)
                 path = execution.path
             else:
-                tasks, chooser = TimedTasks(program, workers), Chooser(rules)
+                of_cores = None if idle is None else dict(zip(usable_cores(), idle, strict=False))
+                tasks, chooser = TimedTasks(program, workers, idle=of_cores), Chooser(rules)
                 paths = PathRecords(rules.of_task, workers)
                 execution = SelectiveExecution(facts, tasks, chooser, paths)
                 execution.run(rng, program, pin=pin)

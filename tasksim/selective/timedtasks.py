@@ -7,6 +7,7 @@ calls the tasks if it is available: then a holder of Python's lock cannot delay 
 from __future__ import annotations
 
 import ctypes
+import threading
 import weakref
 from math import nan
 from time import perf_counter
@@ -19,13 +20,16 @@ from tasksim.core import interface
 from tasksim.core.library import status
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, kernel_failure, program_structure
-from tasksim.native.processor_time import ThreadClock, UsualLoss
-from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S
+from tasksim.native.processor_time import CoreState, ThreadClock, UsualLoss
+from tasksim.native.pulse import relative_pulse
+from tasksim.native.this_machine import usable_cores
+from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S, crowding_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from tasksim.kernels.program import Program
+    from tasksim.native.pulse import Idle
 
 __all__ = ["TimedTasks"]
 
@@ -41,13 +45,22 @@ class TimedTasks:
     beside : callable, optional
         Returns the processor time, in seconds, of a thread that shares the workers' cores: it takes
         time from tasks in a full run, too, so this time counts as theirs. NaN if unknown.
+    idle : mapping of int to Idle, optional
+        Idle state per core, for threads that are pinned to one; by default no pulses are taken.
     """
 
     def __init__(
-        self, program: Program, workers: int, beside: Callable[[], float] | None = None
+        self,
+        program: Program,
+        workers: int,
+        beside: Callable[[], float] | None = None,
+        idle: Mapping[int, Idle] | None = None,
     ) -> None:
         self._program, self._beside = program, beside
         self._times = np.zeros((workers, 2))
+        self._idle, self._thread = idle or {}, threading.local()
+        self._slowed = [1.0] * workers
+        """Per worker, the factor by which others slow the core of its task."""
         self._own_s = [0.0] * workers
         self._clock: list[tuple[Callable[[], float], float]] = [
             (ThreadClock().now_s, nan)
@@ -96,7 +109,8 @@ class TimedTasks:
             return 0.0
         now_s, before_s = self._clock[worker]
         wall_s, cpu_s = perf_counter() - began, now_s() - before_s
-        return max(cpu_s, 0.0) if cpu_s < wall_s else wall_s  # NaN: by the wall clock
+        had_s = max(cpu_s, 0.0) if cpu_s < wall_s else wall_s  # NaN: by the wall clock
+        return had_s / self._slowed[worker]
 
     def run(self, task: int, worker: int, *, safe: bool) -> None:
         """Execute *task* as *worker*; *safe*: on data that it cannot fail on.
@@ -108,6 +122,11 @@ class TimedTasks:
         # A clock of the processor time of a task on this thread.
         own_clock, beside, workers = ThreadClock().now_s, self._beside, len(self._own_s)
         now_s = own_clock if beside is None else lambda: own_clock() + beside() / workers
+        usual, core = self._usual[int(self._program.graph.kernel[task])], self._core_state()
+        if core is not None:
+            if (begins_s := perf_counter()) >= core.due_s:
+                core.read(begins_s)
+            self._slowed[worker] = 1.0 if usual.blocks else _crowding(core.last)
         preempted = preemptions()
         before_s = now_s()
         self._clock[worker] = now_s, before_s
@@ -117,9 +136,19 @@ class TimedTasks:
         if beside is not None:
             # The shared thread also preempts the task, but for shorter than other programs do.
             interrupted &= ended - began - cpu_s > MAX_OWN_GAP_S
-        usual = self._usual[int(self._program.graph.kernel[task])]
         own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
+        if core is not None and not usual.blocks:
+            own_s /= _crowding(core.last if ended < core.due_s else core.read(ended))
         self._own_s[worker] = max(own_s, CLOCK_TICK_S)
+
+    def _core_state(self) -> CoreState | None:
+        """Return the state of the calling thread's core; None if it is unknown."""
+        if not hasattr(self._thread, "core"):
+            cores = usable_cores()
+            idle = self._idle.get(cores[0]) if len(cores) == 1 else None
+            self._thread.core = None if idle is None else CoreState(relative_pulse(idle))
+        found: CoreState | None = self._thread.core
+        return found
 
     def _call(self, task: int, worker: int) -> None:
         """Execute *task*, and note its start and end."""
@@ -131,3 +160,8 @@ class TimedTasks:
         told = self._core.tasksim_timed_call(self._handle, task, worker, self._places[worker])
         if told:
             raise kernel_failure(self._program, task, told)
+
+
+def _crowding(state: tuple[float, float]) -> float:
+    """Return the factor by which a task is slower at a pulse and a beat."""
+    return float(crowding_at(*np.array(state)))

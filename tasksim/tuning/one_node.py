@@ -13,7 +13,7 @@ from tasksim.base.errors import InputError, option
 from tasksim.native.calm_moments import is_measurable
 from tasksim.native.execute import execute
 from tasksim.run.critical import tasks_on_path
-from tasksim.run.disturbance import others_share, undisturbed_s
+from tasksim.run.disturbance import crowded_share, others_share, undisturbed_s
 from tasksim.scenario.alone import alone_run
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import bound, estimates_of
@@ -133,8 +133,9 @@ class OneNode:
         tasks = len(resolved.graph)
         wall_s = perf_counter() - begun
         share = others_share(run) if self._is_told else None
-        # If other programs delayed workers, the path differs: the replay has the undisturbed one.
-        alone = None if not share else alone_run(run, resolved.graph, scheduler_name(scenario))
+        # If others delayed or slowed workers, the path differs: the replay has the undisturbed one.
+        disturbed = share or (share is not None and crowded_share(run))
+        alone = None if not disturbed else alone_run(run, resolved.graph, scheduler_name(scenario))
         return TuningRun(
             run.makespan_s, wall_s, tasks, tasks, others_share=share,
             busiest_s=busiest_s(run), path_s=kernels_on_path_s(alone or run),

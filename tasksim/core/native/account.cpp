@@ -55,6 +55,8 @@ Account::Account(const Graph &graph, const Platform &platform, const Program &pr
       safe_bytes_(selection.safe_bytes),
       company_(selection.company),
       rehearse_(selection.rehearse),
+      idle_(selection.idle),
+      crowding_(selection),
       spin_(spins ? SPIN_TIME : SPIN_TIME.zero()),
       left_(graph.tasks),
       seats_(platform.workers),
@@ -96,6 +98,7 @@ void Account::stop() {
 // The threads of the workers
 
 void Account::work(int worker) {
+  if (idle_) seats_[worker].core.begin(clock_s(), idle_[worker]);
   Guard guard(mutex_);
   seats_[worker].clock.begin();
   i64 seen = -1;
@@ -127,12 +130,17 @@ void Account::execute(int worker, Guard &guard) {
   const int rehearsed = rehearse_ && seat.measuring ? seat.before : NONE;
   const bool safe = effort.skipped + effort.accompanied > 0;
   if (rehearsed != NONE) ++effort.rehearsed;
+  UsualLoss &usual = usual_[chooser_.of_task()[task]];
+  const bool blocks = usual.blocks();
   guard.unlock();
   if (rehearsed != NONE) {  // so that the data which it would have touched are in the caches
     make_safe(rehearsed);
     program_.call(rehearsed, worker);
   }
   if (safe) make_safe(task);
+  CoreState &core = seat.core;
+  if (core.is_due(clock_s())) core.read(clock_s());
+  seat.slowed = blocks ? 1.0 : crowding_(core.last());
   const std::int64_t preempted = thread_preemptions();
   seat.cpu_began = thread_cpu_s();
   const double began = clock_s();
@@ -140,10 +148,12 @@ void Account::execute(int worker, Guard &guard) {
   const i64 told = program_.call(task, worker);
   const double wall_s = clock_s() - began, cpu_s = thread_cpu_s() - seat.cpu_began;
   const bool interrupted = thread_preemptions() != preempted;
+  const Reading state = core.is_due(clock_s()) ? core.read(clock_s()) : core.last();
   guard.lock();
   if (over_) return;
   if (told) throw Broken{TASKSIM_KERNEL, task, worker, told};
-  seat.own = usual_[chooser_.of_task()[task]].own_s(wall_s, cpu_s, interrupted);
+  seat.own = usual.own_s(wall_s, cpu_s, interrupted);
+  if (!usual.blocks()) seat.own /= crowding_(state);
   returned(worker);
 }
 
@@ -225,13 +235,13 @@ double Account::horizon() const {
 }
 
 // Lower bound on the time that the task of *seat* has run: it does not grow while others have its
-// core.
+// core, and slower while they slow it.
 double Account::elapsed(const Seat &seat) {
   const double began = seat.began.load(std::memory_order_acquire);
   if (began == 0.0) return 0.0;
   const double wall_s = std::max(clock_s() - began, 0.0);
   const double cpu_s = seat.clock.now_s() - seat.cpu_began;
-  return cpu_s < wall_s ? std::max(cpu_s, 0.0) : wall_s;  // NaN: by the wall clock
+  return (cpu_s < wall_s ? std::max(cpu_s, 0.0) : wall_s) / seat.slowed;  // NaN: by the wall clock
 }
 
 void Account::serve() {

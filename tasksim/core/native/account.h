@@ -6,12 +6,15 @@
 // caches hold the data of the tasks before it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "../runtime/ledger.h"
@@ -44,6 +47,36 @@ class AccountView : public View {
   bool runs(int worker, u64 classes) const { return classes >> platform.class_of[worker] & 1; }
 
   std::vector<char> asleep_;  // at first, all
+};
+
+// The factors by which others on the same processor slow a computing task, of which Python gives those
+// of some pulses and beats (run/disturbance.py).
+class Crowding {
+ public:
+  explicit Crowding(const tasksim_selection &given) : given_(given) {
+    if (given.idle && (!given.crowding || given.pulses < 2 || given.beats < 2)) throw BadArrays{};
+  }
+
+  double operator()(Reading core) const {
+    if (!given_.idle) return 1.0;
+    const auto [row, below] = place(core.pulse, given_.max_pulse, given_.pulses);
+    const auto [column, left] = place(core.beat_s, given_.max_beat, given_.beats);
+    const double *at = given_.crowding + row * given_.beats + column;
+    return std::lerp(std::lerp(at[0], at[1], left),
+                     std::lerp(at[given_.beats], at[given_.beats + 1], left), below);
+  }
+
+ private:
+  // The last of *count* values, evenly spaced from 1 to *most*, at or before *value* and followed by
+  // another, and the part of the way to that.
+  static std::pair<i64, double> place(double value, double most, i64 count) {
+    if (value != value) value = 1.0;  // unknown
+    const double steps = (std::clamp(value, 1.0, most) - 1.0) / (most - 1.0) * (count - 1.0);
+    const i64 whole = std::min(static_cast<i64>(steps), count - 2);
+    return {whole, steps - static_cast<double>(whole)};
+  }
+
+  const tasksim_selection given_;
 };
 
 class Account {
@@ -82,7 +115,9 @@ class Account {
     double own = 0.0;                // its duration without the time that others took
     double measured_s = 0.0;         // sum of its measured durations
     double cpu_began = 0.0;          // by its thread's clock, written before began
+    double slowed = 1.0;             // factor by which others slow its core, written before began
     ThreadClock clock;
+    CoreState core;
   };
   struct End {
     double end;
@@ -126,6 +161,8 @@ class Account {
   void *const *safe_target_, *const *safe_source_;
   const i64 *safe_bytes_;
   const bool company_, rehearse_;
+  const Reading *idle_;  // per worker; null: no pulses are taken
+  const Crowding crowding_;
   const std::chrono::nanoseconds spin_;
   std::atomic<i64> left_;
   i64 starts_ = 0, measuring_ = 0;

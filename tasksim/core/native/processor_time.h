@@ -64,25 +64,64 @@ class ThreadClock {
 #endif
 };
 
+// The pulse and the beat of a thread's core over time, relative to an idle core; only this thread
+// calls it. They are read at most every PULSE_INTERVAL_S, between tasks.
+class CoreState {
+ public:
+  // *idle* is what the core has if others leave it alone; a pulse of 0: nothing is read.
+  void begin(double now_s, Reading idle) {
+    idle_ = idle;
+    if (is_read()) read(now_s);
+  }
+
+  bool is_read() const { return idle_.pulse > 0.0; }
+  bool is_due(double now_s) const { return is_read() && now_s - read_s_ >= PULSE_INTERVAL_S; }
+  Reading last() const { return last_; }
+
+  // Reads them; returns the means of these and of the last ones.
+  Reading read(double now_s) {
+    const Reading found = pulse_();
+    // Without an idle beat, the beat stays unknown (NaN).
+    const Reading now{std::max(found.pulse / idle_.pulse, 1.0), std::max(found.beat_s / idle_.beat_s, 1.0)};
+    const Reading mean{(last_.pulse + now.pulse) / 2.0, (last_.beat_s + now.beat_s) / 2.0};
+    last_ = now;
+    read_s_ = now_s;
+    return mean;
+  }
+
+ private:
+  static constexpr double PULSE_INTERVAL_S = 1e-3;  // a pulse costs .15 % of it
+
+  Pulse pulse_;
+  Reading idle_{0.0, 0.0};
+  Reading last_{1.0, 1.0};  // in idle ones
+  double read_s_ = 0.0;
+};
+
 // The share of its duration that a kernel loses without interruptions, because it waits.
 class UsualLoss {
  public:
   // The duration of an execution without the time in which it had no core.
   double own_s(double wall_s, double cpu_s, bool preempted) {
     if (cpu_s != cpu_s) return wall_s;
-    const double share = wall_s > 0.0 ? std::max(1.0 - cpu_s / wall_s, 0.0) : 0.0;
+    const double lost = wall_s > 0.0 ? std::max(1.0 - cpu_s / wall_s, 0.0) : 0.0;
     if (!preempted) {
-      shares_ += share;
+      shares_ += lost;
       ++count_;
       return wall_s;
     }
-    const double usual = count_ ? shares_ / static_cast<double>(count_) : 0.0;
-    return std::min(std::max(cpu_s, CLOCK_TICK_S) / std::max(1.0 - usual, MIN_OWN_SHARE), wall_s);
+    return std::min(std::max(cpu_s, CLOCK_TICK_S) / std::max(1.0 - share(), MIN_OWN_SHARE), wall_s);
   }
+
+  // Whether the kernel waits as a rule: then others on the processor do not make it longer.
+  bool blocks() const { return share() > BLOCKING_SHARE; }
 
  private:
   static constexpr double CLOCK_TICK_S = 1e-9;     // a clock that jumps may show no time at all
   static constexpr double MIN_OWN_SHARE = 1e-3;  // below it, a kernel only waits
+  static constexpr double BLOCKING_SHARE = 0.05;  // as in run/disturbance.py
+
+  double share() const { return count_ ? shares_ / static_cast<double>(count_) : 0.0; }
 
   double shares_ = 0.0;
   std::int64_t count_ = 0;
@@ -108,9 +147,8 @@ class alignas(64) ProcessorTime {
   // thread's core has if others leave it alone; a pulse of 0: none are taken.
   void begin(std::vector<ProcessorUse> &uses, double now_s, Reading idle) {
     uses_ = &uses;
-    idle_ = idle;
     preemptions_ = thread_preemptions();
-    if (idle_.pulse > 0.0) take_pulse(now_s);
+    core_.begin(now_s, idle);
     looked(now_s, thread_cpu_s());
   }
 
@@ -118,7 +156,7 @@ class alignas(64) ProcessorTime {
   // which takes time, and the call returns true.
   bool look_after_pause(double now_s) {
     if (now_s - ended_s_ < READING_PAUSE_S) return false;
-    if (is_pulse_due(now_s)) take_pulse(now_s);
+    if (core_.is_due(now_s)) take_pulse(now_s);
     look(now_s);
     return true;
   }
@@ -130,9 +168,9 @@ class alignas(64) ProcessorTime {
     pending_.push_back({task, end_s - start_s});
     ended_s_ = end_s;
     if (end_s - looked_s_ >= READING_INTERVAL_S || pending_.size() >= MAX_PENDING_TASKS) look(end_s);
-    if (idle_.pulse <= 0.0) return;
+    if (!core_.is_read()) return;
     since_pulse_.push_back(task);
-    if (is_pulse_due(end_s)) take_pulse(end_s);
+    if (core_.is_due(end_s)) take_pulse(end_s);
   }
 
   // Called at the end of the thread.
@@ -151,7 +189,6 @@ class alignas(64) ProcessorTime {
   static constexpr double READING_PAUSE_S = 5e-6;   // ten times the overhead between two tasks
   static constexpr double CLOCK_NOISE_S = 2e-6;   // difference of two undisturbed clocks
   static constexpr std::size_t MAX_PENDING_TASKS = 256;
-  static constexpr double PULSE_INTERVAL_S = 1e-3;  // a pulse costs .15 % of it
 
   // Reads the clock; time lost after the last end is charged to no task.
   void look(double now_s) {
@@ -198,22 +235,14 @@ class alignas(64) ProcessorTime {
     preemptions_ = now;
   }
 
-  bool is_pulse_due(double now_s) const {
-    return idle_.pulse > 0.0 && now_s - pulse_taken_s_ >= PULSE_INTERVAL_S;
-  }
-
   // Takes a pulse, and gives the tasks since the last one the mean of both.
   void take_pulse(double now_s) {
-    const Reading found = pulse_();
-    // Without an idle beat, the beat stays unknown (NaN).
-    const Reading now{std::max(found.pulse / idle_.pulse, 1.0), std::max(found.beat_s / idle_.beat_s, 1.0)};
+    const Reading mean = core_.read(now_s);
     for (const int task : since_pulse_) {
-      (*uses_)[task].pulse = (last_.pulse + now.pulse) / 2.0;
-      (*uses_)[task].beat = (last_.beat_s + now.beat_s) / 2.0;
+      (*uses_)[task].pulse = mean.pulse;
+      (*uses_)[task].beat = mean.beat_s;
     }
     since_pulse_.clear();
-    last_ = now;
-    pulse_taken_s_ = now_s;
   }
 
   std::vector<ProcessorUse> *uses_ = nullptr;
@@ -221,10 +250,7 @@ class alignas(64) ProcessorTime {
   double looked_s_ = 0.0, cpu_s_ = 0.0;
   double ended_s_ = 0.0;  // end of the last task, or the last reading
   std::int64_t preemptions_ = 0;
-  Pulse pulse_;
-  Reading idle_{0.0, 0.0};
-  Reading last_{1.0, 1.0};  // in idle ones
-  double pulse_taken_s_ = 0.0;
+  CoreState core_;
   std::vector<int> since_pulse_;  // tasks that ended since then
 };
 
