@@ -43,10 +43,11 @@ from tasksim.base.errors import OutOfDomainError
 from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.domain_campaign import MeasureOptions, measure
 from tasksim.formats.samples import read_samples
+from tasksim.models.candidate import size_bytes
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples
-from tasksim.models.selection import select, size_bytes
+from tasksim.models.selection import select
 from tasksim.models.tensor.hybrid import HybridModel
 from tasksim.models.tensor.model import TensorModel
 from tasksim.models.validation.metrics import mlogq

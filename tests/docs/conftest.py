@@ -1,5 +1,6 @@
 """The folder in which a page is executed."""
 
+import multiprocessing.process
 import os
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from tasksim.graph.apps import registry
 def folder(tmp_path, monkeypatch):
     """The working directory: empty, with nothing of the user's in reach but caches."""
     monkeypatch.chdir(tmp_path)
+    # Commands of pages run in this process: a process that they spawn looks for their program here.
+    monkeypatch.setattr(multiprocessing.process, "ORIGINAL_DIR", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
     home = tmp_path / "home"
     # Idle cores are measured once, not by each page.
