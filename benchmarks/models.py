@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 DEFAULT_KIND: Final = "default"
 KIND_FOR_DOMAIN: Final = "asked"
 """Kind that is chosen if the predicted domain is known (`--domain`): beyond the samples."""
-KINDS: Final = (DEFAULT_KIND, "learned", "hybrid", "cp", "mlr")
+JUDGED_KINDS: Final = (DEFAULT_KIND, "learned", "hybrid", "cp", "mlr")
 """Kinds that are judged; those that are not installed are left out."""
 LAW_KIND: Final = "law"
 """A product of powers and a factor per category: what extrapolation is compared with."""
@@ -561,7 +561,7 @@ def beyond(asked: Asked) -> None:
 
 def regrets(errors: Mapping[str, Mapping[tuple[str, str], Sequence[float]]]) -> None:
     """Print what a choice among kinds costs: its errors by those of the best kind of each case."""
-    named = [kind for kind in errors if kind in KINDS and kind != DEFAULT_KIND]
+    named = [kind for kind in errors if kind in JUDGED_KINDS and kind != DEFAULT_KIND]
     for chosen in (DEFAULT_KIND, KIND_FOR_DOMAIN):
         if chosen not in errors or not named:
             continue
@@ -719,7 +719,7 @@ def main() -> None:
     parser.add_argument("--suites", help="names of suites, separated by commas [all]")
     parser.add_argument("--counts", help="numbers of samples [512,2048,16384; beyond: 512]")
     parser.add_argument("--seeds", default="0", help="seeds of the samples [0]")
-    parser.add_argument("--kinds", help=f"kinds of models [{','.join(KINDS)}]")
+    parser.add_argument("--kinds", help=f"kinds of models [{','.join(JUDGED_KINDS)}]")
     parser.add_argument("--budget", type=float, help="budget of a fit in seconds [30]")
     parser.add_argument("--peers", type=Path, help="folder of the results of model_peers.py")
     parser.add_argument("--measured", type=Path, help="judge on samples in this folder instead")
@@ -732,7 +732,7 @@ def main() -> None:
     if arguments.peers is not None and not arguments.peers.is_dir():
         parser.error(f"argument --peers: no folder '{arguments.peers}'; make it by model_peers.py")
     small = arguments.small
-    legal = [kind for kind in KINDS if kind == DEFAULT_KIND or kind in installed()]
+    legal = [kind for kind in JUDGED_KINDS if kind == DEFAULT_KIND or kind in installed()]
     kinds = arguments.kinds or ",".join(SMALL_KINDS if small else legal)
     try:
         candidates: dict[str, AnySuite] = (

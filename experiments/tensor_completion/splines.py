@@ -27,7 +27,7 @@ KNOT_COST: Final = 3.0
 """Degrees of freedom that a knot costs, as Friedman advises."""
 RELATIVE_GAIN: Final = 1e-4
 """Smallest part of the squared error that a pair of hinges must gain."""
-SHRINKAGE: Final = 1e-9
+RELATIVE_SHRINKAGE: Final = 1e-9
 """Shrinkage, relative to the mean square of a column, that keeps normal equations solvable."""
 ROUNDING_SHARE: Final = 1e-12
 """Share of the squared values below which an error is rounding, and fewer terms are better."""
@@ -148,14 +148,14 @@ def _columns(terms: list[tuple[Hinge, ...]], table: Floats) -> Floats:
 
 def _solved(columns: Floats, values: Floats) -> Floats:
     gram = columns.T @ columns
-    gram[np.diag_indices_from(gram)] *= 1 + SHRINKAGE
+    gram[np.diag_indices_from(gram)] *= 1 + RELATIVE_SHRINKAGE
     return np.asarray(np.linalg.lstsq(gram, columns.T @ values, rcond=None)[0])
 
 
 def _criterion(gram: Floats, moment: Floats, square: float, kept: list[int], rows: int) -> float:
     """Return the generalised cross-validation of the terms *kept*."""
     part = gram[np.ix_(kept, kept)].copy()
-    part[np.diag_indices_from(part)] *= 1 + SHRINKAGE
+    part[np.diag_indices_from(part)] *= 1 + RELATIVE_SHRINKAGE
     found = np.linalg.lstsq(part, moment[kept], rcond=None)[0]
     found = np.asarray(found)
     off = square - 2 * found @ moment[kept] + found @ gram[np.ix_(kept, kept)] @ found

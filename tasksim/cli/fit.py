@@ -15,7 +15,7 @@ from tasksim.cli.command import command
 from tasksim.cli.options import (
     PATH,
     TIME,
-    WEIGHTS,
+    WEIGHT_CHOICES,
     for_option,
     force_option,
     graphs_for,
@@ -89,7 +89,9 @@ MAX_TRIALS: Final = 400
     "'n/p + log2(p)', 'exp(level)^0.7'. [default: searched]",
 )
 @click.option(
-    "--weights", type=click.Choice(WEIGHTS), help="Weights of a linear fit. [default: relative]"
+    "--weights",
+    type=click.Choice(WEIGHT_CHOICES),
+    help="Weights of a linear fit. [default: relative]",
 )
 @click.option(
     "--rank", type=int, metavar="N", help="Rank of a tensor (cp, hybrid). [default: searched]"

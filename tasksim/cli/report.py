@@ -13,7 +13,7 @@ from tasksim.cli.command import LazyGroup, command
 from tasksim.cli.options import (
     PATH,
     SHARE,
-    WEIGHTS,
+    WEIGHT_CHOICES,
     WholeNumber,
     completing,
     force_option,
@@ -97,7 +97,7 @@ def reporting() -> None:
 )
 @click.option(
     "--weights",
-    type=click.Choice(WEIGHTS),
+    type=click.Choice(WEIGHT_CHOICES),
     default="relative",
     help="Errors that fits minimise: relative ones, those in seconds (none), or relative"
     " ones with less weight on outliers (huber).",

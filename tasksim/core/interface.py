@@ -280,7 +280,7 @@ class Selection(ctypes.Structure):
         "i:kernels,quantile_count,least,counts,spread,company,rehearse,draws d:tolerance"
         " p:of_task,quantiles,sample_ptr,sample_s,told_s,profile,twister,measured,measured_task"
         ",measured_s,safe_ptr,safe_target,safe_source,safe_bytes,idle"
-        ",crowding i:pulses,beats d:max_pulse,max_beat"
+        " d:max_pulse,max_beat,pulse_weight,beat_exponent"
     )
 
 

@@ -320,8 +320,7 @@ typedef struct {
 // *measured_task* and *measured_s* get those of this run, and *measured* their number. A kernel
 // that fails on data which no task has computed gets copies of safe data before it is called.
 // With the *idle* reading of each worker's core, durations are without what others took on the same
-// processor: *crowding* has the factors of run/disturbance.py at pulses and beats that are evenly
-// spaced, each from 1 to its largest.
+// processor, by the law of run/disturbance.py.
 typedef struct {
   int64_t kernels, quantile_count, least, counts, spread, company, rehearse;
   int64_t draws;              // whether charges are drawn from durations; else they are means
@@ -341,9 +340,7 @@ typedef struct {
   void *const *safe_source;
   const int64_t *safe_bytes;
   const tasksim_reading *idle;  // workers; null: no pulses are taken
-  const double *crowding;       // pulses x beats
-  int64_t pulses, beats;
-  double max_pulse, max_beat;
+  double max_pulse, max_beat, pulse_weight, beat_exponent;
 } tasksim_selection;
 
 // The executed tasks of a selective run, the total duration of those that were measured, and the

@@ -47,10 +47,10 @@ __all__ = [
 CPU, MAIN, EVENT = "cpu", "main", "event"
 """Architectures of pool workers, of submitting threads for their own work, and of the places of
 events that OpenMP's detached tasks wait for, and of transfers between Dask's workers."""
-KINDS: Final = (CPU, MAIN, EVENT)
+ARCHITECTURES: Final = (CPU, MAIN, EVENT)
 """Architectures in the order of the workers of a run."""
 
-SCHEDULERS: Final = {DASK: "dask", DASK_CLUSTER: "prio"}
+SCHEDULER_OF_SOURCE: Final = {DASK: "dask", DASK_CLUSTER: "prio"}
 """Schedulers of libraries with an order of their own, in which their tasks are numbered; all others
 have queues."""
 
@@ -74,27 +74,27 @@ def workers_of(tasks: Sequence[RecordedTask]) -> tuple[tuple[WorkerInfo, ...], l
     first = {slot: key for key, slot in reversed(slots.items())}
     names = _unique([_name(first[slot]) for slot in order])
     workers = tuple(
-        WorkerInfo(name, KINDS[slot[0]]) for name, slot in zip(names, order, strict=True)
+        WorkerInfo(name, ARCHITECTURES[slot[0]]) for name, slot in zip(names, order, strict=True)
     )
     return workers, [number[slots[_key(task)]] for task in tasks]
 
 
 def _key(task: RecordedTask) -> tuple[int, Hashable]:
-    """Return the worker of a task, with the place of its architecture in :data:`KINDS`."""
+    """Return the worker of a task, with the place of its architecture in :data:`ARCHITECTURES`."""
     if isinstance(task.worker, Transfer):
-        return KINDS.index(EVENT), task.worker
-    return KINDS.index(MAIN if task.kernel[0] == MAIN_THREAD else CPU), task.worker
+        return ARCHITECTURES.index(EVENT), task.worker
+    return ARCHITECTURES.index(MAIN if task.kernel[0] == MAIN_THREAD else CPU), task.worker
 
 
 def _slots(
     spans: dict[tuple[int, Hashable], list[float]], pools: dict[tuple[int, Hashable], int]
 ) -> dict[tuple[int, Hashable], tuple[int, int]]:
-    """Return per thread its architecture, as a place in :data:`KINDS`, and its slot."""
+    """Return per thread its architecture, as a place in :data:`ARCHITECTURES`, and its slot."""
     slots: dict[tuple[int, Hashable], tuple[int, int]] = {}
-    used: dict[int, list[tuple[float, set[int]]]] = {at: [] for at in range(len(KINDS))}
+    used: dict[int, list[tuple[float, set[int]]]] = {at: [] for at in range(len(ARCHITECTURES))}
     for key in sorted(spans, key=lambda key: spans[key][0]):
         start, end = spans[key]
-        is_main, pool = KINDS[key[0]] == MAIN, pools[key]
+        is_main, pool = ARCHITECTURES[key[0]] == MAIN, pools[key]
         kind = used[key[0]]
         # Two threads of one pool are two, however little there was to do for them.
         free = (n for n, (until, there) in enumerate(kind) if until <= start and pool not in there)
@@ -108,7 +108,7 @@ def _slots(
 
 
 def _name(key: tuple[int, Hashable]) -> str:
-    is_main, worker = KINDS[key[0]] == MAIN, key[1]
+    is_main, worker = ARCHITECTURES[key[0]] == MAIN, key[1]
     if isinstance(worker, TaskPlace):
         return f"asyncio {worker.number}"
     if isinstance(worker, ClusterThread):
@@ -160,7 +160,7 @@ def graph_of(tasks: Sequence[RecordedTask], name: str) -> TaskGraph:
         reads = [R(handle[datum]) for datum in _readable(task)]
         after = sorted({number[other] for other in task.after if other in number})
         # In Dask's order; a worker starts before it takes a task.
-        priority = len(tasks) - 1 - number[task] if task.source in SCHEDULERS else 0
+        priority = len(tasks) - 1 - number[task] if task.source in SCHEDULER_OF_SOURCE else 0
         if task.kernel[0] == WORKER_START:
             priority = len(tasks)
         writes = W(handle[task.result])
@@ -213,7 +213,9 @@ def run_of(
         kernel_names=graph.kernels,
         workers=workers,
         platform=machine_name(),
-        scheduler=next((SCHEDULERS[each] for each in SCHEDULERS if each in sources), "eager"),
+        scheduler=next(
+            (SCHEDULER_OF_SOURCE[each] for each in SCHEDULER_OF_SOURCE if each in sources), "eager"
+        ),
         seed=None,
         tasks=table,
         config=config,
@@ -259,7 +261,7 @@ def _bounds(
 ) -> dict[str, float]:
     """Return the lower bounds for the durations that the tasks had, where they can run."""
     kinds = np.array([each.architecture for each in workers])
-    counts = {kind: int((kinds == kind).sum()) for kind in KINDS}
-    there = [kind for kind in KINDS if counts[kind]]
+    counts = {kind: int((kinds == kind).sum()) for kind in ARCHITECTURES}
+    there = [kind for kind in ARCHITECTURES if counts[kind]]
     table = np.array([np.where(kinds[worker] == kind, durations_s, np.inf) for kind in there])
     return bounds(graph, table, [counts[kind] for kind in there]).to_json()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import random
 import weakref
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from tasksim.native.compiled import (
 )
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
-from tasksim.run.disturbance import MAX_BEAT, MAX_PULSE, crowding_at
+from tasksim.run.disturbance import BEAT_EXPONENT, MAX_BEAT, MAX_PULSE, PULSE_WEIGHT
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure, ported
@@ -53,11 +53,6 @@ if TYPE_CHECKING:
     from tasksim.selective.policies import Rules
 
 __all__ = ["CompiledAccount", "in_core"]
-
-
-CROWDING_VALUES: Final = 64
-"""Number of pulses, and of beats, at which the core knows how much slower tasks are: between two
-of them it is off by less than 1e-4."""
 
 
 def in_core(program: Program, scheduler: Scheduler) -> bool:
@@ -210,7 +205,6 @@ class CompiledAccount:
         tasks = len(rules.of_task)
         self._measured = np.zeros(1, np.int64), np.zeros(tasks, np.int32), np.zeros(tasks)
         table = quantiles(rules.statistics)
-        pulses, beats = (np.linspace(1.0, most, CROWDING_VALUES) for most in (MAX_PULSE, MAX_BEAT))
         return Selection(
             kernels=len(rules.found),
             quantile_count=len(table),
@@ -232,11 +226,10 @@ class CompiledAccount:
             company=1,
             rehearse=1,
             idle=None if self._idle is None else column(self._idle, np.float64),
-            crowding=column(crowding_at(pulses[:, None], beats[None]), np.float64),
-            pulses=len(pulses),
-            beats=len(beats),
             max_pulse=MAX_PULSE,
             max_beat=MAX_BEAT,
+            pulse_weight=PULSE_WEIGHT,
+            beat_exponent=BEAT_EXPONENT,
             **self._copies(column),
         )
 

@@ -12,12 +12,12 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 COMPILER = pytest.mark.skipif(which("cc") is None, reason="no C compiler")
 
-SETTINGS = "steps=3 blocks=4 language="
+STENCIL_ARGS = "steps=3 blocks=4 language="
 STENCIL = ("n=96", "n=48", "n=64", "n=80")
 CASES = {
-    "stencil": ("stencil.py", SETTINGS + "numpy", STENCIL, "sweep_numpy=rows*columns"),
-    "stencil in Numba": ("stencil.py", SETTINGS + "numba", STENCIL, "sweep_numba=rows*columns"),
-    "stencil in C": ("stencil.py", SETTINGS + "c", STENCIL, "sweep_c=rows*columns"),
+    "stencil": ("stencil.py", STENCIL_ARGS + "numpy", STENCIL, "sweep_numpy=rows*columns"),
+    "stencil in Numba": ("stencil.py", STENCIL_ARGS + "numba", STENCIL, "sweep_numba=rows*columns"),
+    "stencil in C": ("stencil.py", STENCIL_ARGS + "c", STENCIL, "sweep_c=rows*columns"),
     "conjugate gradient": (
         "conjugate_gradient.py", "iterations=2 blocks=4", ("n=32", "n=48", "n=64", "n=40"),
         "laplace=cells,dot=cells,step=cells,turn=cells,copy=cells",

@@ -24,13 +24,13 @@ def notes(monkeypatch, tmp_path):
     return tmp_path / "tasksim" / "idle-cores.json"
 
 
-TODAY = date(2026, 11, 30)
+DAY_OF_USE = date(2026, 11, 30)
 
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
     """Return a list with the day that it is."""
-    day = [TODAY]
+    day = [DAY_OF_USE]
     monkeypatch.setattr(pulse, "_today", lambda: day[0])
     return day
 
@@ -71,7 +71,7 @@ def test_the_smallest_of_all_measurements_counts(told, notes):
     assert idle_pulses(1) == [2.0]
     name = str(usable_cores()[0])
     noted = json.loads(notes.read_text())
-    assert noted == {pulse._machine(): {TODAY.isoformat(): {name: [[2.0, 0.2]]}}}
+    assert noted == {pulse._machine(): {DAY_OF_USE.isoformat(): {name: [[2.0, 0.2]]}}}
 
 
 def test_later_processes_know_of_a_smaller_one(told, notes):

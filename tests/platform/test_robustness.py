@@ -111,12 +111,12 @@ def settable(tree, above="platform"):
         yield from [path] if isinstance(below, SettableValue) else settable(below, path)
 
 
-SETTABLE = st.sampled_from(list(settable(SETTABLE_PATHS)))
+DRAWN_SETTABLE_PATHS = st.sampled_from(list(settable(SETTABLE_PATHS)))
 VALUES = st.sampled_from(["0", "3", "x2", "x0.5", "null", "2 us", "2 GiB", "x1e999", "[0]", "ram"])
 
 
 @settings(max_examples=few(100), deadline=None)
-@given(st.lists(st.tuples(SETTABLE, VALUES | st.text(max_size=5)), max_size=4))
+@given(st.lists(st.tuples(DRAWN_SETTABLE_PATHS, VALUES | st.text(max_size=5)), max_size=4))
 def test_any_settings(tmp_path_factory, drawn):
     path = tmp_path_factory.mktemp("platforms") / "p.yaml"
     path.write_text(yaml.safe_dump(WHOLE_FILE), encoding="utf-8")

@@ -38,7 +38,7 @@ def sometimes():
 
 @pytest.fixture
 def exact_graphs(monkeypatch):
-    """What the program does between two waits is no task unless it follows a wait."""
+    """A program's work between two waits is a task only if it follows a wait."""
     monkeypatch.setattr("tasksim.recording.log.OWN_S", float("inf"))
 
 

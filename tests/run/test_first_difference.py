@@ -11,17 +11,19 @@ from tasksim import InputError, Scenario
 from tasksim.run.first_difference import events, first_difference
 
 DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
-CHOLESKY = Scenario("cholesky tiles=4", workers=2, durations=DURATIONS_S)
+CHOLESKY_SCENARIO = Scenario("cholesky tiles=4", workers=2, durations=DURATIONS_S)
 
 
 def test_equal_runs_have_none():
-    assert first_difference(CHOLESKY.solve(), CHOLESKY.solve()) is None
-    assert first_difference(CHOLESKY.solve(engine="simpy"), CHOLESKY.solve()) is None
+    assert first_difference(CHOLESKY_SCENARIO.solve(), CHOLESKY_SCENARIO.solve()) is None
+    assert (
+        first_difference(CHOLESKY_SCENARIO.solve(engine="simpy"), CHOLESKY_SCENARIO.solve()) is None
+    )
 
 
 def test_the_earliest_is_named():
-    run = CHOLESKY.vary(scheduler="eager").solve()
-    other = CHOLESKY.vary(scheduler="prio").solve()
+    run = CHOLESKY_SCENARIO.vary(scheduler="eager").solve()
+    other = CHOLESKY_SCENARIO.vary(scheduler="prio").solve()
     where = min(
         float(times[0 if times[0] < times[1] else 1])
         for times in zip(run.tasks.start_s, other.tasks.start_s, strict=True)
@@ -33,7 +35,7 @@ def test_the_earliest_is_named():
 
 
 def test_one_late_task_is_found():
-    run = CHOLESKY.solve()
+    run = CHOLESKY_SCENARIO.solve()
     end_s = run.tasks.end_s.copy()
     end_s[5] += 1e-9
     late = replace(run, tasks=replace(run.tasks, end_s=end_s))
@@ -59,4 +61,4 @@ def test_copies_count():
 
 def test_runs_are_asked_for():
     with pytest.raises(InputError, match="run"):
-        first_difference(CHOLESKY.solve(), "run")
+        first_difference(CHOLESKY_SCENARIO.solve(), "run")

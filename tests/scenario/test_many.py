@@ -11,7 +11,7 @@ from tasksim.base.errors import SchedulerError
 from tasksim.run.critical import practical_critical_path
 
 DURATIONS_S = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
-CHOLESKY = Scenario("cholesky tiles=5", workers=3, durations=DURATIONS_S)
+CHOLESKY_SCENARIO = Scenario("cholesky tiles=5", workers=3, durations=DURATIONS_S)
 NOISY_SCENARIO = Scenario("cholesky tiles=5", platform="xeon-2c", noise="model")
 
 
@@ -38,7 +38,11 @@ def rows(many):
 def test_many_are_as_one_by_one(threads, engine):
     scenarios = [
         *(NOISY_SCENARIO.vary(seed=seed) for seed in range(6)),
-        *(CHOLESKY.vary(scheduler=name, workers=n) for name in ("ws", "dm") for n in (1, 4)),
+        *(
+            CHOLESKY_SCENARIO.vary(scheduler=name, workers=n)
+            for name in ("ws", "dm")
+            for n in (1, 4)
+        ),
         NOISY_SCENARIO.vary(noise="none"),
         NOISY_SCENARIO.vary(scheduler="dmdas", changes=("engine.simultaneous_pushes=blind",)),
     ]
@@ -90,7 +94,7 @@ def test_an_object_takes_part_in_one_at_a_time():
             return self.tasks.pop() if self.tasks else None
 
     mine = Mine()
-    scenarios = [CHOLESKY.vary(scheduler=mine, workers=n) for n in (1, 2, 3, 4) * 5]
+    scenarios = [CHOLESKY_SCENARIO.vary(scheduler=mine, workers=n) for n in (1, 2, 3, 4) * 5]
     many = simulate_many(scenarios, threads=4)
     assert many.makespan_s[:4].tolist() == [row[0] for row in one_by_one(scenarios[:4])]
     assert np.array_equal(many.makespan_s.reshape(5, 4), np.tile(many.makespan_s[:4], (5, 1)))
@@ -105,16 +109,18 @@ def test_the_first_that_fails_is_told():
             return None
 
     with pytest.raises(SchedulerError, match="Bad dropped"):
-        simulate_many([CHOLESKY, CHOLESKY.vary(scheduler=Bad), CHOLESKY], threads=2)
+        simulate_many(
+            [CHOLESKY_SCENARIO, CHOLESKY_SCENARIO.vary(scheduler=Bad), CHOLESKY_SCENARIO], threads=2
+        )
 
 
 def test_arguments_are_checked():
     with pytest.raises(InputError, match="threads"):
-        simulate_many([CHOLESKY], threads=0)
+        simulate_many([CHOLESKY_SCENARIO], threads=0)
     with pytest.raises(InputError, match="engine"):
-        simulate_many([CHOLESKY], engine="fast")
+        simulate_many([CHOLESKY_SCENARIO], engine="fast")
     with pytest.raises(InputError, match="native"):
-        simulate_many([CHOLESKY.vary(clock="native", durations=None, workers=None)])
+        simulate_many([CHOLESKY_SCENARIO.vary(clock="native", durations=None, workers=None)])
     with pytest.raises(InputError, match="scenario"):
         simulate_many(["cholesky"])
     assert len(simulate_many([])) == 0
@@ -124,7 +130,7 @@ def test_arguments_are_checked():
 @pytest.mark.parametrize("scheduler", ["random", "ws", "lws", "heteroprio", "graph_test", "heft"])
 def test_series_are_as_one_by_one_whatever_the_seed(scheduler):
     seeds = (0, 1, 2**32 - 1, 2**32, 2**63 + 5, 2**64 - 1, 2**64, 10**30)
-    scenarios = [CHOLESKY.vary(scheduler=scheduler, seed=seed) for seed in seeds]
+    scenarios = [CHOLESKY_SCENARIO.vary(scheduler=scheduler, seed=seed) for seed in seeds]
     scenarios += [NOISY_SCENARIO.vary(scheduler=scheduler, seed=seed) for seed in (1, 2)]
     assert rows(simulate_many(scenarios)) == one_by_one(scenarios)
 
@@ -138,7 +144,9 @@ def test_tasks_on_critical_paths_are_counted():
 
 
 def test_paths_are_counted_over_one_graph():
-    many = simulate_many([CHOLESKY, Scenario("cholesky tiles=4", workers=1, durations=DURATIONS_S)])
+    many = simulate_many(
+        [CHOLESKY_SCENARIO, Scenario("cholesky tiles=4", workers=1, durations=DURATIONS_S)]
+    )
     with pytest.raises(InputError, match="has 20 tasks, the first scenario 35"):
         many.critical_counts()
 

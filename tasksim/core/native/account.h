@@ -14,7 +14,6 @@
 #include <mutex>
 #include <optional>
 #include <queue>
-#include <utility>
 #include <vector>
 
 #include "../runtime/ledger.h"
@@ -49,34 +48,24 @@ class AccountView : public View {
   std::vector<char> asleep_;  // at first, all
 };
 
-// The factors by which others on the same processor slow a computing task, of which Python gives those
-// of some pulses and beats (run/disturbance.py).
+// The factors by which others on the same processor slow a computing task (run/disturbance.py).
 class Crowding {
  public:
-  explicit Crowding(const tasksim_selection &given) : given_(given) {
-    if (given.idle && (!given.crowding || given.pulses < 2 || given.beats < 2)) throw BadArrays{};
-  }
+  explicit Crowding(const tasksim_selection &given)
+      : max_pulse_(given.max_pulse), max_beat_(given.max_beat), pulse_weight_(given.pulse_weight),
+        beat_exponent_(given.beat_exponent) {}
 
   double operator()(Reading core) const {
-    if (!given_.idle) return 1.0;
-    const auto [row, below] = place(core.pulse, given_.max_pulse, given_.pulses);
-    const auto [column, left] = place(core.beat_s, given_.max_beat, given_.beats);
-    const double *at = given_.crowding + row * given_.beats + column;
-    return std::lerp(std::lerp(at[0], at[1], left),
-                     std::lerp(at[given_.beats], at[given_.beats + 1], left), below);
+    const double slower = std::pow(within(core.beat_s, max_beat_), beat_exponent_);
+    return slower * (1.0 + pulse_weight_ * (within(core.pulse, max_pulse_) - 1.0));
   }
 
  private:
-  // The last of *count* values, evenly spaced from 1 to *most*, at or before *value* and followed by
-  // another, and the part of the way to that.
-  static std::pair<i64, double> place(double value, double most, i64 count) {
-    if (value != value) value = 1.0;  // unknown
-    const double steps = (std::clamp(value, 1.0, most) - 1.0) / (most - 1.0) * (count - 1.0);
-    const i64 whole = std::min(static_cast<i64>(steps), count - 2);
-    return {whole, steps - static_cast<double>(whole)};
+  static double within(double value, double most) {
+    return value == value ? std::clamp(value, 1.0, most) : 1.0;  // else it is unknown
   }
 
-  const tasksim_selection given_;
+  const double max_pulse_, max_beat_, pulse_weight_, beat_exponent_;
 };
 
 class Account {
