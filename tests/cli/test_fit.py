@@ -610,4 +610,4 @@ def test_the_report_has_the_fit(tasksim, files):
 
 
 def test_options_have_the_weights_of_linear_fits():
-    assert options.WEIGHTS == leastsquares.WEIGHTS
+    assert options.WEIGHT_CHOICES == leastsquares.WEIGHTS
