@@ -201,21 +201,21 @@ def predictions(folder: Path, asked: argparse.Namespace) -> None:
     for number, (there, here) in enumerate(((0, 0), (asked.per_core, 0), (0, asked.per_core))):
         with load(there):
             library = calibrated(folder / f"predictions-{number}", asked.seconds)
+        asked_cases = [(text, scheduler) for text in PREDICTED for scheduler in SCHEDULERS]
+        with load(here):  # in turn: runs of a case in one moment of the machine would be alike
+            rounds = [[cases.run(*case) for case in asked_cases] for _ in range(asked.repetitions)]
         alone: list[float] = []
         by_wall: list[float] = []
-        with load(here):
-            for text in PREDICTED:
-                for scheduler in SCHEDULERS:
-                    runs = [cases.run(text, scheduler) for _ in range(asked.repetitions)]
-                    expected = scenario(library, text, scheduler).solve().makespan_s
-                    own = statistics.median(cases.alone_s(run, text) for run in runs)
-                    wall = statistics.median(run.makespan_s for run in runs)
-                    alone.append(expected / own - 1)
-                    by_wall.append(expected / wall - 1)
-                    print(
-                        f"{text}, {scheduler}: predicted {1e3 * expected:.1f} ms, alone "
-                        f"{1e3 * own:.1f} ms ({100 * alone[-1]:+.1f} %), wall {1e3 * wall:.1f} ms"
-                    )
+        for (text, scheduler), runs in zip(asked_cases, zip(*rounds, strict=True), strict=True):
+            expected = scenario(library, text, scheduler).solve().makespan_s
+            own = statistics.median(cases.alone_s(run, text) for run in runs)
+            wall = statistics.median(run.makespan_s for run in runs)
+            alone.append(expected / own - 1)
+            by_wall.append(expected / wall - 1)
+            print(
+                f"{text}, {scheduler}: predicted {1e3 * expected:.1f} ms, alone "
+                f"{1e3 * own:.1f} ms ({100 * alone[-1]:+.1f} %), wall {1e3 * wall:.1f} ms"
+            )
         print(
             f"calibrated beside {there} per core, judged beside {here}: {percent(alone)}; "
             f"against wall times {percent(by_wall)}"

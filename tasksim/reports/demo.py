@@ -244,7 +244,7 @@ def demo(
     """Calibrate, predict, run, compare, draw, and write all files to the folder *output*.
 
     The models come from runs of a tiled Cholesky of 7 and 16 tiles. The predicted cases have other
-    sizes and are simulated just before their native runs, which other processes may disturb.
+    sizes, and all are simulated just before the native runs, which other processes may disturb.
     *output* is complete or, when the demo is interrupted, as it was before.
 
     Parameters
@@ -267,11 +267,7 @@ def demo(
             base.vary(settings={"tiles": tiles, "tile_size": TILE_SIZE}, scheduler=scheduler)
             for tiles, scheduler in PREDICTED_CASES
         ]
-        resolver = Resolver()
-        rows = []
-        for number, case in enumerate(cases):
-            tell(f"{case.graph_label}, {case.scheduler_label}", 0.45 + 0.45 * number / len(cases))
-            rows.append(_case(case, count, resolver))
+        rows = _rows(cases, count, tell)
         tell("drawing", 0.92)
         replayed = tuple(
             replay_error(run, generate(run.graph_name, **run.graph_arguments))
@@ -284,13 +280,27 @@ def demo(
     return result
 
 
-def _case(case: Scenario, workers: int, resolver: Resolver) -> DemoCase:
-    """Predict a case for a run that starts now, and run it."""
-    predicted = solved(case, resolver).median_run
+def _rows(cases: Sequence[Scenario], workers: int, tell: ShareProgress) -> list[DemoCase]:
+    """Predict all *cases* for runs that start now, and run them in turn.
+
+    Runs of a case in one and the same moment of the machine would share its mood.
+    """
+    resolver = Resolver()
+    tell("predicting", 0.45)
     probes = SlowdownProbe(workers).recent() if has_thread_clock() else None
-    sure = how_sure(case, probes=probes)
-    measured = measure([case.vary(clock="native")], REPETITIONS, resolver=resolver)
-    return DemoCase(measured.scenarios[0], predicted, sure)
+    predicted = [
+        (solved(case, resolver).median_run, how_sure(case, probes=probes)) for case in cases
+    ]
+    measured = measure(
+        [case.vary(clock="native") for case in cases],
+        REPETITIONS,
+        resolver=resolver,
+        progress=lambda what, share: tell(what, 0.6 + 0.3 * share),
+    )
+    return [
+        DemoCase(runs, run, sure)
+        for runs, (run, sure) in zip(measured.scenarios, predicted, strict=True)
+    ]
 
 
 def _calibrate(folder: Path, workers: int, tell: ShareProgress) -> Path:
