@@ -43,7 +43,7 @@ from tasksim.network.cluster import Cluster
 from tasksim.network.load import network_of_fields
 from tasksim.platform.description import Platform
 from tasksim.run.measured import MeasuredDurations
-from tasksim.run.sharedcores import alone_s
+from tasksim.run.sharedcores import own_core_s
 from tasksim.scenario.durations import known_durations
 from tasksim.scenario.over_ranks import RankedScenario
 from tasksim.scenario.scenario import Scenario
@@ -108,7 +108,7 @@ class Means:
 
     def add(self, run: Run) -> None:
         """Add the tasks of a run, what each would have taken with a core of its own."""
-        seconds = alone_s(run)
+        seconds = own_core_s(run)
         for number, name in enumerate(run.kernel_names):
             taken = seconds[run.tasks.kernel == number]
             self._taken.setdefault(name, []).extend(taken.tolist())

@@ -47,7 +47,7 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import ModelLibrary
 from tasksim.models.kinds.given import ConstantLibrary
-from tasksim.native.calm_moments import MAX_SHARE_TAKEN, measure_calmly, run_gate
+from tasksim.native.calm_moments import MAX_OTHERS_SHARE, measure_calmly, run_gate
 from tasksim.native.execute import execute
 from tasksim.platform.description import MemoryDomain, Platform
 from tasksim.run.disturbance import worst_share
@@ -139,7 +139,7 @@ def run_chains(counts: Sequence[tuple[str, int]], bodies: dict[str, list[Standal
 
 def undisturbed(run: Run, graph: TaskGraph) -> Run:
     """Return *run*, of *graph*; if others took more than calm moments have, as it was without."""
-    if worst_share(run) <= MAX_SHARE_TAKEN:
+    if worst_share(run) <= MAX_OTHERS_SHARE:
         return run
     alone = alone_run(run, graph)
     return run if alone is None else replace(alone, disturbance=run.disturbance)

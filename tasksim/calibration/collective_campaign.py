@@ -18,7 +18,7 @@ from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.units import format_time
 from tasksim.calibration.application_campaign import parse_settings_domain
 from tasksim.calibration.campaign import shuffled
-from tasksim.calibration.network import warn_of_crowds
+from tasksim.calibration.network import warn_of_shared_cores
 from tasksim.calibration.precision import relative_half_width
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def measure_collectives(
     ranks.together(lambda: None if ranks.rank else refuse_existing(output, force=force))
     most = max(one.memory_bytes for one in wanted)
     ranks.together(lambda: refuse_too_large(most, f"operands of {most} bytes per rank"))
-    warn_of_crowds(ranks, "as that of the operation; measure with")
+    warn_of_shared_cores(ranks, "as that of the operation; measure with")
     return _Campaign(ranks, wanted, output, options, progress).run()
 
 

@@ -23,7 +23,7 @@ from tasksim.calibration.write_library import (
     write_platform,
 )
 from tasksim.models.files.store import kernel_path, load_kernel, save_kernel
-from tasksim.native.calm_moments import MAX_SHARE_TAKEN
+from tasksim.native.calm_moments import MAX_OTHERS_SHARE
 from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _notes(found: MeasuredContention, written: Mapping[str, Contention], workers
         mean = _mean_text(*found.mean[kernel]) if kernel in found.mean else ""
         notes.append(f"{kernel}: slowdown beside {', '.join(texts) or 'none'}{mean}; {share}")
     notes += found.impossible
-    if found.used_by_others > MAX_SHARE_TAKEN:
+    if found.used_by_others > MAX_OTHERS_SHARE:
         used = f"other programs used {100 * found.used_by_others:.0f} % of the cores"
         notes.append(
             f"{used}: kernels on one core had neighbours, too, so that slowdowns are too small for"

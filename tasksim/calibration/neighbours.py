@@ -31,7 +31,7 @@ from tasksim.graph.reuse import task_bytes
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.contention import Contention
-from tasksim.native.calm_moments import MAX_SHARE_TAKEN, gate_of, measure_calmly
+from tasksim.native.calm_moments import MAX_OTHERS_SHARE, gate_of, measure_calmly
 from tasksim.native.execute import execute
 from tasksim.native.machine_account import busy_s
 from tasksim.native.this_machine import usable_cores
@@ -145,7 +145,7 @@ class _Pair(NamedTuple):
     @property
     def calm(self) -> bool:
         """Whether others took hardly anything."""
-        return self.disturbance <= MAX_SHARE_TAKEN
+        return self.disturbance <= MAX_OTHERS_SHARE
 
 
 class _Graph:
@@ -163,13 +163,13 @@ class _Graph:
         """
         orders = (np.argsort(each.tasks.start_s, kind="stable") for each in (alone, run))
         one, other = (order.astype(np.int32) for order in orders)
-        taken = max(worst_share(alone), worst_share(run), used)
+        share = max(worst_share(alone), worst_share(run), used)
         pairs = self.pairs[count]
         beside = Beside.of(alone, run, self.graph, self.knots)
-        pairs.append(_Pair(beside, (one, other), taken))
+        pairs.append(_Pair(beside, (one, other), share))
         if len(pairs) > MAX_ROUNDS:
-            taken_of = [0.0 if pair.calm else pair.disturbance for pair in pairs]
-            del pairs[taken_of.index(max(taken_of))]
+            shares = [0.0 if pair.calm else pair.disturbance for pair in pairs]
+            del pairs[shares.index(max(shares))]
 
     def counted(self, count: int) -> list[_Pair]:
         """Return the calm pairs of runs, if they are half of all; all others count, too, otherwise.

@@ -46,7 +46,7 @@ __all__ = [
     "ping_pong",
     "runtime_messages",
     "sizes_of",
-    "warn_of_crowds",
+    "warn_of_shared_cores",
 ]
 
 PATTERN_COUNT: Final = 4
@@ -381,7 +381,7 @@ def calibrate_network(
             "calibrate network: one rank has no partner; start it with: "
             "mpiexec -n 2 tasksim calibrate network"
         )
-    warn_of_crowds(ranks, "as network time, mostly as receiving; calibrate with")
+    warn_of_shared_cores(ranks, "as network time, mostly as receiving; calibrate with")
     sizes = sizes_of(quick=quick)
     large = [size for size in sizes if size >= 2**16]
     share = seconds / 8
@@ -400,7 +400,7 @@ def calibrate_network(
     return Calibration(ranks.size, single, both, of_pairs, to_one, *messages)
 
 
-def warn_of_crowds(ranks: Ranks, counts: str) -> None:
+def warn_of_shared_cores(ranks: Ranks, counts: str) -> None:
     """Warn on rank 0 if ranks of a machine share cores; collective.
 
     *counts* says what the wait for a core counts as, and what to do with fewer ranks.

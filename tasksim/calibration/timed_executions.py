@@ -32,8 +32,8 @@ class ExecutionTimes(NamedTuple):
     """Durations without the time in which others had the core."""
     wall_s: Floats
     """Durations by the wall clock."""
-    slowed: Floats
-    """Factors by which others on the same processor made them longer."""
+    crowding: Floats
+    """Factor by which others on the same processor made each of them longer."""
 
     @classmethod
     def of(cls, wall_s: Floats, uses: ProcessorUses) -> ExecutionTimes:
@@ -47,13 +47,13 @@ class ExecutionTimes(NamedTuple):
         lost_s = np.where(np.isfinite(cpu_s), np.maximum(wall_s - cpu_s, 0.0), 0.0)
         usual = float(np.median(lost_s[whole] / wall_s[whole])) if whole.any() else 0.0
         computes = usual <= BLOCKING_SHARE
-        slowed = crowding_at(uses.pulse[:count], uses.beat[:count]) if computes else np.ones(count)
-        return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, slowed)
+        factors = crowding_at(uses.pulse[:count], uses.beat[:count]) if computes else np.ones(count)
+        return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, factors)
 
     @property
     def own_s(self) -> Floats:
         """Durations without others."""
-        return self.with_core_s / self.slowed
+        return self.with_core_s / self.crowding
 
     @property
     def others_share(self) -> float:

@@ -55,7 +55,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-MAX_SHARE_TAKEN: Final = 0.02
+MAX_OTHERS_SHARE: Final = 0.02
 """Largest share of its time that others may take from any worker during a calm value: of a worker,
 and not of all, so that it means the same for two cores and for sixteen. A run of 20 ms on two idle
 cores loses 0.05 to 0.4 % of both to the system, and 25 to 40 % beside one busy process."""
@@ -101,7 +101,7 @@ class MeasuredGate(Generic[T]):
 
     Parameters
     ----------
-    share_taken : callable
+    others_share : callable
         Returns the largest share of its time that others took from a worker while a value was
         measured.
     tolerance : float
@@ -109,9 +109,9 @@ class MeasuredGate(Generic[T]):
     """
 
     def __init__(
-        self, share_taken: Callable[[T], float], tolerance: float = MAX_SHARE_TAKEN
+        self, others_share: Callable[[T], float], tolerance: float = MAX_OTHERS_SHARE
     ) -> None:
-        self._share_taken, self._tolerance = share_taken, tolerance
+        self._others_share, self._tolerance = others_share, tolerance
         self._rest_s = 0.0
 
     def during(self, action: Callable[[], T], until: float) -> tuple[T, float]:
@@ -119,10 +119,10 @@ class MeasuredGate(Generic[T]):
         time.sleep(max(0.0, min(self._rest_s, until - time.monotonic())))
         begun = time.monotonic()
         value = action()
-        taken, took_s = self._share_taken(value), time.monotonic() - begun
-        calm = self.is_calm(taken)
+        share, took_s = self._others_share(value), time.monotonic() - begun
+        calm = self.is_calm(share)
         self._rest_s = 0.0 if calm else min(max(took_s, NAP_S), MAX_WAIT_S)
-        return value, taken
+        return value, share
 
     def is_calm(self, disturbance: float) -> bool:
         """Return whether others took at most the tolerated share."""
@@ -211,10 +211,10 @@ def is_measurable(workers: int, cores: Sequence[int] | None = None) -> bool:
     return enough and has_thread_clock() and not isnan(ThreadAccount.now().waited_s)
 
 
-def gate_of(share_taken: Callable[[T], float], workers: int) -> Gate[T]:
-    """Return the gate for values measured on *workers* threads; *share_taken* reads a value."""
+def gate_of(others_share: Callable[[T], float], workers: int) -> Gate[T]:
+    """Return the gate for values measured on *workers* threads; *others_share* reads a value."""
     if is_measurable(workers):
-        return MeasuredGate(share_taken)
+        return MeasuredGate(others_share)
     return ProbedGate(Probe(workers))
 
 

@@ -73,8 +73,8 @@ def disturbance_of(
     workers also wait for each other.
     """
     known = [account for account in accounts if account is not None]
-    crowded = len(accounts) > len(usable_cores())
-    if len(known) < len(accounts) or crowded or not has_thread_clock():
+    shares_cores = len(accounts) > len(usable_cores())
+    if len(known) < len(accounts) or shares_cores or not has_thread_clock():
         return None
     from tasksim.run.record import Disturbance
 

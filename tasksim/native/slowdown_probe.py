@@ -137,8 +137,8 @@ class SlowdownProbe:
         pulses = self._pulses
         between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)
         shares = self._products.shares(PROBE_S, between)
-        slowed = float(crowding_at(*np.array(seen).T).mean()) if seen else 1.0
-        return max(slowed * len(shares) / max(sum(shares), 1e-3), 1.0)
+        crowding = float(crowding_at(*np.array(seen).T).mean()) if seen else 1.0
+        return max(crowding * len(shares) / max(sum(shares), 1e-3), 1.0)
 
     def recent(self) -> list[float]:
         """Wait for the last few slowdowns and return them, the latest last.

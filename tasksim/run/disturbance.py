@@ -6,7 +6,8 @@ in every task, interrupted or not: this wait is its own.
 
 A task also takes longer, by processor time, too, if somebody uses the other hyper-thread of its
 core, or if guests on the host's other cores slow its clock. No system reports this: the workers'
-pulses and beats show it (:mod:`tasksim.native.pulse`).
+pulses and beats show it (:mod:`tasksim.native.pulse`). The factor by which it lengthens a task is
+the task's *crowding*.
 
 The system reports how long a thread had no core, but not when: over time, the time is spread evenly
 over the task, and a worker's losses between its tasks over the time between them.
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_OWN_GAP_S",
     "blocking_kernels",
+    "crowded_s",
     "crowded_share",
     "crowding",
     "crowding_at",
@@ -40,8 +42,8 @@ __all__ = [
     "others_percent",
     "others_s",
     "others_share",
+    "others_task_share",
     "own_s",
-    "taken_share",
     "undisturbed_s",
     "with_core_s",
     "worst_share",
@@ -57,9 +59,9 @@ runtime needs 0.3 to 50 us, and up to 100 us to wake a thread; a time slice is 0
 CLOCK_TICK_S: Final = 1e-9
 """Resolution of the clocks, in seconds."""
 MIN_SAID_SHARE: Final = 0.05
-"""Share of the tasks' time taken by other programs that is worth a warning."""
+"""Share of the tasks' time taken by others that is worth a warning."""
 MIN_SAID_CROWDED_SHARE: Final = 0.01
-"""Share of the tasks' time lost to others on the same processor that is worth a mention."""
+"""Share of the tasks' time taken by others on the same processor that is worth a mention."""
 MIN_INTERRUPTED_TASKS: Final = 3
 """Smallest number of interrupted tasks of a kernel, and of others, that tell what an interruption
 costs."""
@@ -158,26 +160,26 @@ def undisturbed_s(run: Run, graph: TaskGraph | None = None) -> Floats:
 
     See Also
     --------
-    tasksim.run.sharedcores.alone_s : The same for simulated workers that shared cores.
+    tasksim.run.sharedcores.own_core_s : The same for simulated workers that shared cores.
     """
     return with_core_s(run, graph) / crowding(run)
 
 
 def crowding(run: Run) -> Floats:
-    """Return the factor by which others on the same processor slowed each task.
+    """Return the factor by which others on the same processor made each task longer.
 
     They use the other hyper-thread of its core, or slow its clock. 1 for tasks that wait, and where
     it is unknown.
     """
-    slowed = crowding_at(run.tasks.pulse, run.tasks.beat)
-    if not (slowed > 1.0).any():
-        return slowed
+    factors = crowding_at(run.tasks.pulse, run.tasks.beat)
+    if not (factors > 1.0).any():
+        return factors
     _, usual, kernel = _usual(run)
-    return np.where((usual <= BLOCKING_SHARE)[kernel], slowed, 1.0)
+    return np.where((usual <= BLOCKING_SHARE)[kernel], factors, 1.0)
 
 
 def crowding_at(pulse: Floats, beat: Floats) -> Floats:
-    """Return the factors by which tasks are slower at each *pulse* and *beat*; NaN: unknown."""
+    """Return the crowding of computing tasks at each *pulse* and *beat*; NaN: unknown."""
     slower = np.clip(np.nan_to_num(beat, nan=1.0), 1.0, MAX_BEAT) ** BEAT_EXPONENT
     fuller = np.clip(np.nan_to_num(pulse, nan=1.0), 1.0, MAX_PULSE)
     return slower * (1.0 + PULSE_WEIGHT * (fuller - 1.0))
@@ -239,10 +241,10 @@ def _later_shares(run: Run) -> Floats:
     """
     tasks = run.tasks
     order = np.lexsort((tasks.start_s, tasks.worker))
-    worker, held = tasks.worker[order], tasks.preemptions[order] > 0
+    worker, preempted = tasks.worker[order], tasks.preemptions[order] > 0
     place = np.arange(len(order))
     first = np.maximum.accumulate(np.where(np.diff(worker, prepend=-1) != 0, place, 0))
-    last = np.maximum.accumulate(np.where(held, place, -1))
+    last = np.maximum.accumulate(np.where(preempted, place, -1))
     after = place - last
     pays = (last >= first) & (after >= 1) & (after <= LATER_TASKS)
     shares = np.zeros(len(order))
@@ -298,25 +300,25 @@ def _interruption_s(own: Floats, preempted: Bools, kernel: Indices) -> float:
     costs, variances = [], []
     for number in np.unique(kernel):
         mine = kernel == number
-        every, held = own[mine], preempted[mine]
-        interrupted = int(held.sum())
-        whole = len(every) - interrupted
-        if min(interrupted, whole) < MIN_INTERRUPTED_TASKS or len(every) < MIN_KERNEL_TASKS:
+        every, paid = own[mine], preempted[mine]
+        paying = int(paid.sum())
+        whole = len(every) - paying
+        if min(paying, whole) < MIN_INTERRUPTED_TASKS or len(every) < MIN_KERNEL_TASKS:
             continue
         every, deviation = _without_stalls(every)
-        # A task that takes twice as long is interrupted twice as often: without a cost, the
-        # harmonic mean of interrupted tasks is the mean of all.
-        mean_s = 1.0 / float((1.0 / every[held]).mean())
+        # A task that takes twice as long is preempted twice as often: without a cost, the
+        # harmonic mean of preempted tasks is the mean of all.
+        mean_s = 1.0 / float((1.0 / every[paid]).mean())
         part = whole / len(every)
         costs.append((mean_s - float(every.mean())) / part)
-        variances.append(deviation**2 * (1.0 / interrupted + 1.0 / len(every)) / part**2)
+        variances.append(deviation**2 * (1.0 / paying + 1.0 / len(every)) / part**2)
     if not costs:
         return 0.0
     weights = 1.0 / np.maximum(variances, CLOCK_TICK_S**2)
     cost_s = float(weights @ costs / weights.sum())
     if cost_s <= 0.0:
         return 0.0
-    # Where tasks differ much, or few were interrupted, it may be chance (James and Stein).
+    # Where tasks differ much, or few were preempted, it may be chance (James and Stein).
     return max(0.0, 1.0 - 1.0 / float(weights.sum()) / cost_s**2) * cost_s
 
 
@@ -345,17 +347,20 @@ def _usual(run: Run) -> tuple[Floats, Floats, Indices]:
     return lost, usual, kernel
 
 
-def taken_share(run: Run) -> float:
-    """Return the share of its tasks' time in which others had the cores; 0 if it is unknown."""
+def others_task_share(run: Run) -> float:
+    """Return the share of the tasks' time that others took from *run*; 0 if it is unknown."""
     whole_s = float(run.tasks.duration_s.sum())
     return 1.0 - float(undisturbed_s(run).sum()) / whole_s if whole_s else 0.0
 
 
-def crowded_share(run: Run) -> float | None:
-    """Return the share of its tasks' time that *run* lost to others on the same processor.
+def crowded_s(run: Run) -> Floats:
+    """Return the part of :func:`others_s` that others on the same processor took."""
+    own = with_core_s(run)
+    return own - own / crowding(run)
 
-    None if it is unknown.
-    """
+
+def crowded_share(run: Run) -> float | None:
+    """Return the share of the tasks' time that others on the processor took; None: unknown."""
     whole_s = run.tasks.duration_s
     if not np.isfinite(run.tasks.pulse).any() or not whole_s.sum():
         return None
@@ -392,33 +397,32 @@ def disturbance_summary(run: Run) -> str | None:
         return None
     count = int((run.tasks.preemptions > 0).sum())
     workers = "one worker" if len(run.workers) == 1 else f"{len(run.workers)} workers"
-    limit = ""
+    more = ""
     crowded = crowded_share(run) or 0.0
     if crowded >= MIN_SAID_CROWDED_SHARE:
-        limit += f"; others on the same processor took {100 * crowded:.0f} % of the tasks' time"
+        more += f"; others on the same processor took {100 * crowded:.0f} % of the tasks' time"
     if told.throttled_s:
-        limit += f"; a limit on processor time held it up for {duration_text(told.throttled_s)}"
+        more += f"; a limit on processor time held it up for {duration_text(told.throttled_s)}"
     return (
         f"had the cores for {duration_text(told.total_s)} "
         f"({100 * others_share(run):.1f} % of {workers}), "
-        f"{count} of {len(run)} tasks were preempted{limit}"
+        f"{count} of {len(run)} tasks were preempted{more}"
     )
 
 
 def others_s(run: Run) -> Floats:
-    """Return the time that others had each task's core; 0 where it is unknown."""
+    """Return the time that others took from each task; 0 where it is unknown."""
     return run.tasks.duration_s - undisturbed_s(run)
 
 
 def others_percent(run: Run) -> Floats:
     """Return, per worker, the percentage of the makespan that others took from it; NaN: unknown.
 
-    They had its core while it was ready, in a task or between two, or slowed its tasks on the same
-    processor.
+    They had its core while it was ready, in a task or between two, or made its tasks longer on the
+    same processor.
     """
-    of_tasks_s = with_core_s(run) - undisturbed_s(run)
-    slowed_s = np.bincount(run.tasks.worker, of_tasks_s, len(run.workers))
-    return 100.0 * (_waited_s(run) + slowed_s) / (run.makespan_s or 1.0)
+    of_workers_s = np.bincount(run.tasks.worker, crowded_s(run), len(run.workers))
+    return 100.0 * (_waited_s(run) + of_workers_s) / (run.makespan_s or 1.0)
 
 
 def others_between_s(run: Run) -> Floats:
@@ -429,12 +433,12 @@ def others_between_s(run: Run) -> Floats:
 
 
 def others_curve(run: Run, edges_s: Floats) -> Floats:
-    """Return the share of the workers' cores that others had in each slice of time, 0 to 1."""
+    """Return the share of the workers' time that others took in each slice of time, 0 to 1."""
     tasks, worker, begin_s, end_s = run.tasks, *_gaps(run)
     gap_s = np.bincount(worker, end_s - begin_s, len(run.workers))
     lost = np.minimum(others_between_s(run) / np.where(gap_s > 0, gap_s, np.inf), 1.0)
-    taken_s = others_s(run)
-    share = taken_s / np.where(taken_s > 0, tasks.duration_s, np.inf)
+    of_tasks_s = others_s(run)
+    share = of_tasks_s / np.where(of_tasks_s > 0, tasks.duration_s, np.inf)
     cores = mean_sum(
         np.concatenate([tasks.start_s, begin_s]), np.concatenate([tasks.end_s, end_s]),
         edges_s, np.concatenate([share, lost[worker]]),

@@ -78,18 +78,18 @@ class MeasuredDurations:
         what: DurationWord = "measured",
         speeds: Mapping[str, float] | None = None,
     ) -> None:
-        from tasksim.run.disturbance import taken_share, undisturbed_s
-        from tasksim.run.sharedcores import alone_s
+        from tasksim.run.disturbance import others_task_share, undisturbed_s
+        from tasksim.run.sharedcores import own_core_s
 
         one_of(what, DURATION_WORDS, "what")
         self.what = what
-        self.taken_share = 0.0 if what == "alone" else taken_share(run)
+        self.others_share = 0.0 if what == "alone" else others_task_share(run)
         """Share of the durations in which other programs had the cores."""
         self._graph = graph
         self._speeds = dict(speeds or {})
         ran = run.tasks
         self._seconds = np.zeros(len(graph))
-        self._seconds[ran.task] = undisturbed_s(run, graph) if what == "alone" else alone_s(run)
+        self._seconds[ran.task] = undisturbed_s(run, graph) if what == "alone" else own_core_s(run)
         named = list(dict.fromkeys(worker.architecture for worker in run.workers))
         where = np.array([named.index(worker.architecture) for worker in run.workers], np.int64)
         self._where = np.zeros(len(graph), np.int64)

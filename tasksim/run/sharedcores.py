@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
     from tasksim.run.record import Run
 
-__all__ = ["SHARED_CORES", "alone_s", "shared_cores_entry"]
+__all__ = ["SHARED_CORES", "own_core_s", "shared_cores_entry"]
 
 SHARED_CORES = "shared_cores"
 """Key in a run's configuration."""
@@ -26,7 +26,7 @@ def shared_cores_entry(cores: int | None) -> dict[str, Any]:
     return {} if cores is None else {SHARED_CORES: cores}
 
 
-def alone_s(run: Run) -> Floats:
+def own_core_s(run: Run) -> Floats:
     """Return the duration that each task of *run* would have had on a core of its own.
 
     While more tasks run than there are cores, each proceeds at the rate of cores per task. If the
@@ -42,7 +42,7 @@ def alone_s(run: Run) -> Floats:
     >>> graph = tasksim.generate("fork-join", width=2, duration=1.0)
     >>> run = tasksim.simulate(graph, workers=2)
     >>> run.config["shared_cores"] = 1      # as if both workers had run on one
-    >>> alone_s(run).tolist()
+    >>> own_core_s(run).tolist()
     [1.0, 0.5, 0.5, 1.0]
     """
     tasks, cores = run.tasks, run.config.get(SHARED_CORES)

@@ -155,10 +155,10 @@ def disturbed(durations: MeasuredDurations) -> list[str]:
     """Return a line if other programs had the cores for much of the measured *durations*."""
     from tasksim.run.disturbance import MIN_SAID_SHARE
 
-    if durations.taken_share < MIN_SAID_SHARE:
+    if durations.others_share < MIN_SAID_SHARE:
         return []
     return [
-        f"others had the cores for {100 * durations.taken_share:.0f} % of the recorded tasks' "
+        f"others had the cores for {100 * durations.others_share:.0f} % of the recorded tasks' "
         f"time, which their durations contain; {option('durations', 'alone')} leaves it out"
     ]
 

@@ -97,16 +97,16 @@ def with_alone(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) ->
     if run.disturbance is None:
         return run
     try:
-        slowed = slowdown(run, graph, replay)
+        factor = slowdown(run, graph, replay)
     except TasksimError as error:
         warnings.warn(
             f"the makespan of the run alone is unknown: its replay failed: {error}",
             stacklevel=2,
         )
         return run
-    if slowed is None:
+    if factor is None:
         return run
-    alone_s = run.makespan_s / slowed
+    alone_s = run.makespan_s / factor
     return replace(run, disturbance=replace(run.disturbance, alone_s=alone_s))
 
 

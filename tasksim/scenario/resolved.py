@@ -300,7 +300,7 @@ class Resolved:
             for names in graph.parameter_names
         ):  # durations per architecture are parameters of the tasks
             mute.add("unused_durations")
-        if not hasattr(models, "taken_share"):
+        if not hasattr(models, "others_share"):
             mute.add("disturbed")
         if mute.issuperset(said):
             return said

@@ -59,8 +59,8 @@ class TimedTasks:
         self._program, self._beside = program, beside
         self._times = np.zeros((workers, 2))
         self._idle, self._thread = idle or {}, threading.local()
-        self._slowed = [1.0] * workers
-        """Per worker, the factor by which others slow the core of its task."""
+        self._crowding = [1.0] * workers
+        """Per worker, the crowding of its task."""
         self._own_s = [0.0] * workers
         self._clock: list[tuple[Callable[[], float], float]] = [
             (ThreadClock().now_s, nan)
@@ -110,7 +110,7 @@ class TimedTasks:
         now_s, before_s = self._clock[worker]
         wall_s, cpu_s = perf_counter() - began, now_s() - before_s
         had_s = max(cpu_s, 0.0) if cpu_s < wall_s else wall_s  # NaN: by the wall clock
-        return had_s / self._slowed[worker]
+        return had_s / self._crowding[worker]
 
     def run(self, task: int, worker: int, *, safe: bool) -> None:
         """Execute *task* as *worker*; *safe*: on data that it cannot fail on.
@@ -126,7 +126,7 @@ class TimedTasks:
         if core is not None:
             if (begins_s := perf_counter()) >= core.due_s:
                 core.read(begins_s)
-            self._slowed[worker] = 1.0 if usual.blocks else _crowding(core.last)
+            self._crowding[worker] = 1.0 if usual.blocks else _crowding_of(core.last)
         preempted = preemptions()
         before_s = now_s()
         self._clock[worker] = now_s, before_s
@@ -138,7 +138,7 @@ class TimedTasks:
             interrupted &= ended - began - cpu_s > MAX_OWN_GAP_S
         own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
         if core is not None and not usual.blocks:
-            own_s /= _crowding(core.last if ended < core.due_s else core.read(ended))
+            own_s /= _crowding_of(core.last if ended < core.due_s else core.read(ended))
         self._own_s[worker] = max(own_s, CLOCK_TICK_S)
 
     def _core_state(self) -> CoreState | None:
@@ -162,6 +162,6 @@ class TimedTasks:
             raise kernel_failure(self._program, task, told)
 
 
-def _crowding(state: tuple[float, float]) -> float:
-    """Return the factor by which a task is slower at a pulse and a beat."""
+def _crowding_of(state: tuple[float, float]) -> float:
+    """Return the crowding of a computing task at a pulse and a beat."""
     return float(crowding_at(*np.array(state)))

@@ -197,7 +197,7 @@ def autotune(
     places = {tuple(c.values.values()): place for place, c in enumerate(candidates)}
     wall_s = simulated_s + sum(ran.wall_s for runs in answers.runs.values() for ran in runs)
     if by == "full":
-        watch.busy()
+        watch.is_disturbed()
     return Autotuned(
         tuned, answers.runs, places, wall_s, answers.prepared_s, interrupted, watch.notes
     )

@@ -14,8 +14,8 @@ __all__ = ["Watch"]
 SHORTEST_TASK_S: Final = 200e-6
 """Task duration in seconds below which selective runs err: the time between two tasks is not
 charged, and a kernel executed alone among skipped ones finds less of its data in the caches."""
-BUSY_SHARE: Final = 0.05
-"""Share of the workers' time taken by other programs beyond which full runs are delayed more than
+NOTABLE_OTHERS_SHARE: Final = 0.05
+"""Share of the workers' time taken by others beyond which full runs are delayed more than
 single kernels: predictions err by 3 to 4 % anyway."""
 TRIAL_RUNS: Final = 3
 """Number of selective runs after which their time is compared with that of full runs."""
@@ -41,7 +41,7 @@ class Watch:
         self, *, fall_back: bool = True, tell: Callable[[str], None] | None = None
     ) -> None:
         self._fall_back, self._tell = fall_back, tell
-        self._taken_s = self._seen_s = 0.0
+        self._others_s = self._seen_s = 0.0
         self._short_s: dict[int, float] = {}
         self._trials, self._selective_s, self._full_s = 0, 0.0, 0.0
         self._notes: dict[str, str] = {}
@@ -62,23 +62,23 @@ class Watch:
                 f"selective runs take {self._selective_s / self._full_s:.2g} times as long as full"
                 f" runs would{self._consequence('all configurations are')}",
             )
-        if self.busy() or slow:
+        if self.is_disturbed() or slow:
             self.gave_up = self._fall_back
         return self._fall_back and (self.gave_up or place in self._short_s)
 
     def note(self, ran: TuningRun) -> None:
         """Note the time that other programs took from a run."""
         if ran.others_share is not None:
-            self._taken_s += ran.others_share * ran.wall_s
+            self._others_s += ran.others_share * ran.wall_s
             self._seen_s += ran.wall_s
 
-    def busy(self) -> bool:
-        """Return whether other programs use the cores; report it the first time."""
-        share = self._taken_s / self._seen_s if self._seen_s else 0.0
-        if share <= BUSY_SHARE:
+    def is_disturbed(self) -> bool:
+        """Return whether others take much of the workers' time; report it the first time."""
+        share = self._others_s / self._seen_s if self._seen_s else 0.0
+        if share <= NOTABLE_OTHERS_SHARE:
             return False
         self._say(
-            "busy",
+            "disturbed",
             f"other programs had the cores for {100 * share:.0f} % of the time: full runs are"
             " delayed, and selective runs predict too short"
             f" times{self._consequence('all configurations are')}; tune again when the machine is"

@@ -195,12 +195,12 @@ def draw_hatching(axes: Axes, run: Run, half_row: float) -> None:
     It is known how much of its time others took from a task, not when. Nothing is drawn of runs
     that do not know, nor what is too short to be seen.
     """
-    taken_s = others_s(run)
-    seen = _seen(run, taken_s)
+    of_tasks_s = others_s(run)
+    seen = _seen(run, of_tasks_s)
     if not seen.any():
         return
     right, row = run.tasks.end_s[seen], run.tasks.worker[seen]
-    left, low, high = right - taken_s[seen], row - half_row, row + half_row
+    left, low, high = right - of_tasks_s[seen], row - half_row, row + half_row
     corners = np.array([[left, low], [right, low], [right, high], [left, high], [left, low]])
     # One path for all: each path of its own would draw its hatches anew.
     codes = np.tile(_RECTANGLE, len(right))
@@ -215,8 +215,8 @@ def hatching_legend(runs: Iterable[Run]) -> list[Patch]:
     return [Patch(label="taken by others", **_HATCHING_LOOK)] if drawn else []
 
 
-def _seen(run: Run, taken_s: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return taken_s > LEAST_SHARE * run.makespan_s
+def _seen(run: Run, of_tasks_s: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return of_tasks_s > LEAST_SHARE * run.makespan_s
 
 
 _TITLE_LETTERS = 100  # so many fit above a panel of the usual width
@@ -252,9 +252,9 @@ def panel_gantt(
     before their next task: that it was ready, its data, or the scheduler and the runtime.
 
     In a native run that knows what others took of its cores, the end of a task's box is hatched:
-    as long as others had the core, or slowed the task on the same processor; the system does not
-    tell when they did. Beside its idleness each worker has the share of the makespan that others
-    took from it: slowed tasks, and time in which its thread was ready and others had its core,
+    as long as others had the core, or made the task longer on the same processor; the system does
+    not tell when they did. Beside its idleness each worker has the share of the makespan that
+    others took from it: in such tasks, and while its thread was ready and others had its core,
     during tasks or between them.
 
     Parameters

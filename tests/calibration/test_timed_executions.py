@@ -46,9 +46,9 @@ def test_a_kernel_that_waits_for_something_else_keeps_that():
 
 def test_an_execution_takes_less_without_others_on_the_other_hyper_thread():
     found = times_of([1.0, 3.0, 1.0], [1.0, 1.0, 1.0], [0, 1, 0], [1.0, 2.0, 1.5])
-    slowed = np.array([1.0, 1.0 + PULSE_WEIGHT, 1.0 + PULSE_WEIGHT / 2])
-    assert found.own_s == pytest.approx(1.0 / slowed)
-    assert found.only(slice(1, None)).own_s == pytest.approx(1.0 / slowed[1:])
+    crowding = np.array([1.0, 1.0 + PULSE_WEIGHT, 1.0 + PULSE_WEIGHT / 2])
+    assert found.own_s == pytest.approx(1.0 / crowding)
+    assert found.only(slice(1, None)).own_s == pytest.approx(1.0 / crowding[1:])
     # Others had the core for two seconds; nobody's gate waits for hyper-threads to be idle.
     assert found.others_share == pytest.approx(2 / 5)
     waiting = times_of([2.0, 2.0], [1.0, 1.0], [0, 0], [2.0, 2.0])

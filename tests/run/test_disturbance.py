@@ -26,7 +26,7 @@ from tasksim.run.disturbance import (
     disturbance_summary,
     others_between_s,
     others_share,
-    taken_share,
+    others_task_share,
     undisturbed_s,
     with_core_s,
     worst_share,
@@ -199,7 +199,7 @@ def test_a_simulation_with_durations_that_contain_the_time_of_others_says_so(cha
         scenario = Scenario(str(tmp_path / "run"), workers=1, durations=durations)
         return resolve(scenario).advice("disturbed")["disturbed"]
 
-    assert taken_share(run) == pytest.approx(0.4)
+    assert others_task_share(run) == pytest.approx(0.4)
     assert said() == said("measured") == said("means")
     assert "others had the cores for 40 % of the recorded tasks' time" in said()[0]
     assert said("alone") == []

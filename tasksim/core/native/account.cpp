@@ -140,7 +140,7 @@ void Account::execute(int worker, Guard &guard) {
   if (safe) make_safe(task);
   CoreState &core = seat.core;
   if (core.is_due(clock_s())) core.read(clock_s());
-  seat.slowed = blocks ? 1.0 : crowding_(core.last());
+  seat.crowding = blocks ? 1.0 : crowding_(core.last());
   const std::int64_t preempted = thread_preemptions();
   seat.cpu_began = thread_cpu_s();
   const double began = clock_s();
@@ -241,7 +241,7 @@ double Account::elapsed(const Seat &seat) {
   if (began == 0.0) return 0.0;
   const double wall_s = std::max(clock_s() - began, 0.0);
   const double cpu_s = seat.clock.now_s() - seat.cpu_began;
-  return (cpu_s < wall_s ? std::max(cpu_s, 0.0) : wall_s) / seat.slowed;  // NaN: by the wall clock
+  return (cpu_s < wall_s ? std::max(cpu_s, 0.0) : wall_s) / seat.crowding;  // NaN: by the wall clock
 }
 
 void Account::serve() {

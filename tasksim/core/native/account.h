@@ -48,7 +48,7 @@ class AccountView : public View {
   std::vector<char> asleep_;  // at first, all
 };
 
-// The factors by which others on the same processor slow a computing task (run/disturbance.py).
+// The factor by which others on the same processor lengthen a computing task (run/disturbance.py).
 class Crowding {
  public:
   explicit Crowding(const tasksim_selection &given)
@@ -104,7 +104,7 @@ class Account {
     double own = 0.0;                // its duration without the time that others took
     double measured_s = 0.0;         // sum of its measured durations
     double cpu_began = 0.0;          // by its thread's clock, written before began
-    double slowed = 1.0;             // factor by which others slow its core, written before began
+    double crowding = 1.0;           // of its task, written before began
     ThreadClock clock;
     CoreState core;
   };

@@ -25,7 +25,7 @@ from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
 from tasksim.recording.openmp.trace import Trace, read_trace
 from tasksim.recording.replayable import Replayable
 from tasksim.recording.tables import CPU
-from tasksim.run.disturbance import MIN_SAID_SHARE, taken_share
+from tasksim.run.disturbance import MIN_SAID_SHARE, others_task_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -447,7 +447,7 @@ def _notes_of_waiting(account: TeamAccount) -> list[str]:
 
 def _notes_of_others(run: Run) -> list[str]:
     """Return a note if other programs took much of the tasks' time, which replays contain."""
-    share = taken_share(run)
+    share = others_task_share(run)
     if share < MIN_SAID_SHARE:
         return []
     return [

@@ -16,7 +16,7 @@ from tasksim.models.counters.families import chosen_function
 from tasksim.models.quantiles import group_means
 from tasksim.models.rows import SIZE_PARAMETER
 from tasksim.models.terms.formulas import parse_terms
-from tasksim.run.sharedcores import alone_s
+from tasksim.run.sharedcores import own_core_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -288,7 +288,7 @@ def profile_of_run(recorded: RecordedRun, counts: Mapping[str, KernelCounts]) ->
     ranks = int(node_of.max(initial=0)) + 1
     node, durations_s = np.zeros(len(graph), np.int64), np.zeros(len(graph))
     node[run.tasks.task] = node_of[run.tasks.worker]
-    durations_s[run.tasks.task] = alone_s(run)
+    durations_s[run.tasks.task] = own_core_s(run)
     messages = NO_MESSAGES
     if run.messages is not None:
         messages = run.messages.source, run.messages.target, run.messages.handle

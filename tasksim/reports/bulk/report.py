@@ -36,7 +36,7 @@ from tasksim.reports.bulk.tables import (
 from tasksim.run.criticalkernels import MIN_RUNS, critical_kernels
 from tasksim.run.messageline import fitted_hockney
 from tasksim.run.samples import recorded_kernels
-from tasksim.run.sharedcores import alone_s
+from tasksim.run.sharedcores import own_core_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,7 +91,8 @@ class MeanModels:
 def _alone(recorded: RecordedRun) -> RecordedRun:
     """Return the run with the ends that its tasks would have had on cores of their own."""
     run = recorded.run
-    tasks = replace(run.tasks, end_s=run.tasks.start_s + np.maximum(alone_s(run), MIN_DURATION_S))
+    durations_s = np.maximum(own_core_s(run), MIN_DURATION_S)
+    tasks = replace(run.tasks, end_s=run.tasks.start_s + durations_s)
     return replace(recorded, run=replace(run, tasks=tasks))
 
 

@@ -21,12 +21,11 @@ from tasksim.run.critical import practical_critical_path
 from tasksim.run.decisions import TERMS, DecisionStep
 from tasksim.run.disturbance import (
     blocking_kernels,
+    crowded_s,
     has_processor_times,
     lost_s,
     others_between_s,
     others_s,
-    undisturbed_s,
-    with_core_s,
 )
 from tasksim.view.rungraph import graph_of_run
 from tasksim.view.timeseries import pairs, refuse_infinite_times, thinned, used_curve
@@ -319,7 +318,7 @@ def add_others(columns: PackedColumns, run: Run, ticks: Ticks) -> dict[str, Any]
     columns.whole("lost", np.where(known, ticks.of(lost_s(run)) + 1, 0))
     columns.whole("others", ticks.of(others_s(run)))
     if np.isfinite(run.tasks.pulse).any():
-        columns.whole("crowded", ticks.of(with_core_s(run) - undisturbed_s(run)))
+        columns.whole("crowded", ticks.of(crowded_s(run)))
     columns.whole("preemptions", run.tasks.preemptions)
     told = run.disturbance
     return {

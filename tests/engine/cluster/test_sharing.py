@@ -17,7 +17,7 @@ from tasksim.network.clusterfile import read_cluster_file
 from tasksim.network.load import read_network
 from tasksim.platform.description import Platform
 from tasksim.run.measured import MeasuredDurations
-from tasksim.run.sharedcores import alone_s
+from tasksim.run.sharedcores import own_core_s
 
 NETWORK = "switch:bandwidth=1GB/s,latency=5us,model=ideal"
 
@@ -74,7 +74,7 @@ def test_the_work_that_is_done_is_that_of_the_tasks(tiles, nodes, workers, cores
     cluster = ranks(nodes, cores, workers)
     run = Simulation(graph, cluster, models, "lws").run(check=True)
     alone = models_of(models, graph)
-    assert np.abs(alone_s(run) - alone).max() < 1e-8  # an end is rounded to the next tick
+    assert np.abs(own_core_s(run) - alone).max() < 1e-8  # an end is rounded to the next tick
     if cluster.shared_cores is None:
         assert "shared_cores" not in run.config
     own = Simulation(graph, ranks(nodes, None, workers), models, "lws").run()
