@@ -477,7 +477,8 @@ class DomainCampaign(Campaign):
         self.save_now()
 
     def _repeat(self, body: Standalone, configuration: VisitedConfiguration) -> None:
-        executions, earlier = TimedExecutions(idle_core_of_any()), len(configuration.durations_s)
+        executions = TimedExecutions(idle_core_of_any(), kernel=body.kernel.name)
+        earlier = len(configuration.durations_s)
         first = earlier - len(configuration.visit_s)
         look, why = earlier, None
 

@@ -188,7 +188,8 @@ def _run_together(repeaters: list[_Repeater], for_s: float, *, pin: bool = True)
     cores = cores_for(len(repeaters)) if pin else None
     idle = idle_cores(len(repeaters)) if pin else None
     for number, of_core in enumerate(idle or ()):
-        repeaters[number].executions = TimedExecutions(of_core)
+        repeater = repeaters[number]
+        repeater.executions = TimedExecutions(of_core, kernel=repeater.body.kernel.name)
     start, stop = threading.Barrier(len(repeaters) + 1), threading.Event()
     threads = [
         threading.Thread(target=r.run, args=(start, stop, cores[i] if cores else None), daemon=True)

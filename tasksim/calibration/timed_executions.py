@@ -11,7 +11,13 @@ import numpy as np
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.pulse import relative_pulse
-from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, crowding_at, own_s
+from tasksim.run.disturbance import (
+    BLOCKING_SHARE,
+    CLOCK_TICK_S,
+    crowding_at,
+    own_s,
+    pulse_weight,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,8 +42,8 @@ class ExecutionTimes(NamedTuple):
     """Factor by which others on the same processor made each of them longer."""
 
     @classmethod
-    def of(cls, wall_s: Floats, uses: ProcessorUses) -> ExecutionTimes:
-        """Return the times of executions of one kernel, of which *uses* may know more.
+    def of(cls, wall_s: Floats, uses: ProcessorUses, kernel: str = "") -> ExecutionTimes:
+        """Return the times of executions of *kernel*, of which *uses* may know more.
 
         Others took the time that an execution lost. For a kernel that waits in every execution,
         this holds only for preempted executions, and others on the processor do not matter.
@@ -47,7 +53,10 @@ class ExecutionTimes(NamedTuple):
         lost_s = np.where(np.isfinite(cpu_s), np.maximum(wall_s - cpu_s, 0.0), 0.0)
         usual = float(np.median(lost_s[whole] / wall_s[whole])) if whole.any() else 0.0
         computes = usual <= BLOCKING_SHARE
-        factors = crowding_at(uses.pulse[:count], uses.beat[:count]) if computes else np.ones(count)
+        factors = np.ones(count)
+        if computes:
+            weight = pulse_weight(kernel)
+            factors = crowding_at(uses.pulse[:count], uses.beat[:count], weight)
         return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, factors)
 
     @property
@@ -85,6 +94,8 @@ class TimedExecutions:
     account : callable, optional
         Creates the account of the thread's processor time, which takes the thread's pulse if it is
         given a function for it.
+    kernel : str, optional
+        Name of the kernel, which tells how much a pulse counts.
 
     Examples
     --------
@@ -100,7 +111,9 @@ class TimedExecutions:
         self,
         idle: Idle | None = None,
         account: Callable[..., ProcessorTime] = ProcessorTime,
+        kernel: str = "",
     ) -> None:
+        self._kernel = kernel
         self._wall_s: list[float] = []
         self._uses = ProcessorUses(INITIAL_CAPACITY)
         pulse = None if idle is None else relative_pulse(idle)
@@ -130,7 +143,7 @@ class TimedExecutions:
         """Return the times of all executions so far."""
         if self._account is not None and self._wall_s:
             self._account.finish(perf_counter())
-        return ExecutionTimes.of(np.array(self._wall_s), self._uses)
+        return ExecutionTimes.of(np.array(self._wall_s), self._uses, self._kernel)
 
 
 MIN_RESOLUTIONS: Final = 100

@@ -279,8 +279,8 @@ class Selection(ctypes.Structure):
     _fields_ = _fields(
         "i:kernels,quantile_count,least,counts,spread,company,rehearse,draws d:tolerance"
         " p:of_task,quantiles,sample_ptr,sample_s,told_s,profile,twister,measured,measured_task"
-        ",measured_s,safe_ptr,safe_target,safe_source,safe_bytes,idle"
-        " d:max_pulse,max_beat,pulse_weight,beat_exponent"
+        ",measured_s,safe_ptr,safe_target,safe_source,safe_bytes,idle,pulse_weights"
+        " d:max_pulse,max_beat,beat_exponent"
     )
 
 

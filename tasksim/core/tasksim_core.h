@@ -340,7 +340,8 @@ typedef struct {
   void *const *safe_source;
   const int64_t *safe_bytes;
   const tasksim_reading *idle;  // workers; null: no pulses are taken
-  double max_pulse, max_beat, pulse_weight, beat_exponent;
+  const double *pulse_weights;  // kernels
+  double max_pulse, max_beat, beat_exponent;
 } tasksim_selection;
 
 // The executed tasks of a selective run, the total duration of those that were measured, and the

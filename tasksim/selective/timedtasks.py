@@ -23,7 +23,7 @@ from tasksim.native.compiled import calls_of, kernel_failure, program_structure
 from tasksim.native.processor_time import CoreState, ThreadClock, UsualLoss
 from tasksim.native.pulse import relative_pulse
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S, crowding_at
+from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S, crowding_at, pulse_weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,6 +67,7 @@ class TimedTasks:
         ] * workers
         """Per worker: a clock of its task's processor time, and the reading before the task."""
         self._usual = [UsualLoss() for _ in program.graph.kernels]
+        self._weights = [pulse_weight(kernel) for kernel in program.graph.kernels]
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
         self._in_core = [False] * len(program.graph)
@@ -122,11 +123,12 @@ class TimedTasks:
         # A clock of the processor time of a task on this thread.
         own_clock, beside, workers = ThreadClock().now_s, self._beside, len(self._own_s)
         now_s = own_clock if beside is None else lambda: own_clock() + beside() / workers
-        usual, core = self._usual[int(self._program.graph.kernel[task])], self._core_state()
+        kernel, core = int(self._program.graph.kernel[task]), self._core_state()
+        usual, weight = self._usual[kernel], self._weights[kernel]
         if core is not None:
             if (begins_s := perf_counter()) >= core.due_s:
                 core.read(begins_s)
-            self._crowding[worker] = 1.0 if usual.blocks else _crowding_of(core.last)
+            self._crowding[worker] = 1.0 if usual.blocks else _crowding_of(core.last, weight)
         preempted = preemptions()
         before_s = now_s()
         self._clock[worker] = now_s, before_s
@@ -138,7 +140,8 @@ class TimedTasks:
             interrupted &= ended - began - cpu_s > MAX_OWN_GAP_S
         own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
         if core is not None and not usual.blocks:
-            own_s /= _crowding_of(core.last if ended < core.due_s else core.read(ended))
+            state = core.last if ended < core.due_s else core.read(ended)
+            own_s /= _crowding_of(state, weight)
         self._own_s[worker] = max(own_s, CLOCK_TICK_S)
 
     def _core_state(self) -> CoreState | None:
@@ -162,6 +165,7 @@ class TimedTasks:
             raise kernel_failure(self._program, task, told)
 
 
-def _crowding_of(state: tuple[float, float]) -> float:
-    """Return the crowding of a computing task at a pulse and a beat."""
-    return float(crowding_at(*np.array(state)))
+def _crowding_of(state: tuple[float, float], weight: float) -> float:
+    """Return the crowding of a computing task at a pulse, which counts by *weight*, and a beat."""
+    pulse, beat = np.array(state)
+    return float(crowding_at(pulse, beat, weight))

@@ -20,10 +20,10 @@ from tasksim.run.disturbance import PULSE_WEIGHT
 GEMM = KernelCall("gemm", {"m": 8.0, "n": 8.0, "k": 8.0})
 
 
-def times_of(wall_s, cpu_s, preemptions, pulse=np.nan):
+def times_of(wall_s, cpu_s, preemptions, pulse=np.nan, kernel=""):
     uses = ProcessorUses(len(wall_s))
     uses.cpu_s[:], uses.preemptions[:], uses.pulse[:] = cpu_s, preemptions, pulse
-    return ExecutionTimes.of(np.array(wall_s), uses)
+    return ExecutionTimes.of(np.array(wall_s), uses, kernel)
 
 
 def test_an_interrupted_execution_takes_its_processor_time():
@@ -51,6 +51,8 @@ def test_an_execution_takes_less_without_others_on_the_other_hyper_thread():
     assert found.only(slice(1, None)).own_s == pytest.approx(1.0 / crowding[1:])
     # Others had the core for two seconds; nobody's gate waits for hyper-threads to be idle.
     assert found.others_share == pytest.approx(2 / 5)
+    of_p2p = times_of([1.0, 3.0, 1.0], [1.0, 1.0, 1.0], [0, 1, 0], [1.0, 2.0, 1.5], "P2P_in")
+    assert of_p2p.own_s[1] > 0.9  # it leaves the other hyper-thread most of the core
     waiting = times_of([2.0, 2.0], [1.0, 1.0], [0, 0], [2.0, 2.0])
     assert waiting.own_s.tolist() == [2.0, 2.0]
 

@@ -13,11 +13,11 @@ from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
 from tasksim.run.disturbance import (
     BEAT_EXPONENT,
-    CACHE_BYTES,
     COLD_S_PER_BYTE,
     MAX_BEAT,
     MAX_COLD_SHARE,
     PULSE_WEIGHT,
+    PULSE_WEIGHTS,
     _later_shares,
     blocking_kernels,
     crowded_share,
@@ -67,7 +67,8 @@ def test_a_task_takes_less_without_others_on_the_same_processor(make):
     run = a_run(make, [0.0, 0.0, 1.0, 0.0, 0.0], [0, 0, 1, 0, 0])
     tasks = replace(run.tasks, pulse=[1.0, 1.5, 1.8, 100.0, np.nan])
     run = replace(run, tasks=tasks, disturbance=Disturbance((1.0,), (1,), 0.0))
-    factors = [1.0, 1 + 0.5 * PULSE_WEIGHT, 1 + 0.8 * PULSE_WEIGHT, 1 + PULSE_WEIGHT, 1.0]
+    weight = PULSE_WEIGHTS["gemm"]
+    factors = [1.0, 1 + 0.5 * weight, 1 + 0.8 * weight, 1 + weight, 1.0]
     assert crowding(run) == pytest.approx(factors)
     assert with_core_s(run) == pytest.approx([1.0] * 5)
     assert undisturbed_s(run) == pytest.approx(np.divide(1.0, factors))
@@ -83,8 +84,21 @@ def test_a_slower_clock_slows_tasks_and_what_the_other_hyper_thread_costs(make):
     pulse, beat = [1.0, 1.0, 2.0, 2.0, np.nan], [1.1, 9.9, 1.2, np.nan, 1.1]
     tasks = replace(run.tasks, pulse=pulse, beat=beat)
     slower = np.power([1.1, MAX_BEAT, 1.2, 1.0, 1.1], BEAT_EXPONENT)
-    factors = slower * [1.0, 1.0, 1 + PULSE_WEIGHT, 1 + PULSE_WEIGHT, 1.0]
+    full = 1 + PULSE_WEIGHTS["gemm"]
+    factors = slower * [1.0, 1.0, full, full, 1.0]
     assert crowding(replace(run, tasks=tasks)) == pytest.approx(factors)
+
+
+def test_others_on_the_processor_cost_kernels_that_fill_their_core_most():
+    builder = tasksim.GraphBuilder("one task per kernel")
+    kernels = ["P2P_in", "gemm", "L2P", "somebody's"]
+    for kernel in kernels:
+        builder.insert(kernel)
+    run = tasksim.simulate(builder.build(), workers=1, durations=dict.fromkeys(kernels, 1.0))
+    tasks = replace(run.tasks, cpu_s=np.ones(4), preemptions=np.zeros(4, int), pulse=np.full(4, 2))
+    found = dict(zip(kernels, crowding(replace(run, kind="native", tasks=tasks)), strict=True))
+    assert found["P2P_in"] < 1.1 < found["somebody's"] < found["gemm"] < found["L2P"] < 2.0
+    assert found["somebody's"] == pytest.approx(1 + PULSE_WEIGHT)
 
 
 def test_a_kernel_that_waits_does_not_mind_others_on_the_processor(make):
@@ -311,31 +325,20 @@ def test_the_tasks_after_an_interrupted_one_pay_for_it_too(make, cost_s):
     assert found[preempted].mean() == pytest.approx(alone[preempted].mean(), rel=0.02)
 
 
-@pytest.mark.parametrize(
-    ("data_bytes", "near_share"),
-    [
-        (1e6, 1.0),
-        (CACHE_BYTES, 1.0),
-        (1.5 * CACHE_BYTES, 0.5),  # half of them would be near without others
-        (2 * CACHE_BYTES, 0.0),  # nothing would be
-        (1e9, 0.0),
-    ],
-)
-def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(
-    make, data_bytes, near_share
-):
+def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(make):
+    data_bytes = 1e6
     builder = tasksim.GraphBuilder("one task")
     builder.insert("gemm", tasksim.RW(builder.handle("a", int(data_bytes))))
     graph = builder.build()
     run = replace(a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,)))
     others_share = 0.5
     cold_s = COLD_S_PER_BYTE * data_bytes
-    assert undisturbed_s(run, graph) == pytest.approx([1.0 - others_share * near_share * cold_s])
+    assert undisturbed_s(run, graph) == pytest.approx([1.0 - others_share * cold_s])
 
 
 def test_cold_data_cost_a_part_of_a_task_at_most(make):
     builder = tasksim.GraphBuilder("one task")
-    builder.insert("gemm", tasksim.RW(builder.handle("a", CACHE_BYTES)))
+    builder.insert("gemm", tasksim.RW(builder.handle("a", 2**25)))
     rows = [(1, 0, 0.0, 0.0, 0.0, 2e-3, -1)]
     run = make.run(rows, workers=("cpu0",))
     tasks = replace(run.tasks, cpu_s=np.array([1e-3]), preemptions=np.array([1], np.int32))

@@ -352,7 +352,7 @@ def timed(
         for run in range(options.runs):
             for index in shuffled(len(configurations), options.seed, run):
                 body = standalone(kernel, configurations[index], options.dtype, options.seed)
-                executions = TimedExecutions(idle_core_of_any())
+                executions = TimedExecutions(idle_core_of_any(), kernel=kernel)
                 body.run()  # warm up: a cold run is no sample
                 for _ in _burst():
                     body.reset()

@@ -130,7 +130,8 @@ void Account::execute(int worker, Guard &guard) {
   const int rehearsed = rehearse_ && seat.measuring ? seat.before : NONE;
   const bool safe = effort.skipped + effort.accompanied > 0;
   if (rehearsed != NONE) ++effort.rehearsed;
-  UsualLoss &usual = usual_[chooser_.of_task()[task]];
+  const int kernel = chooser_.of_task()[task];
+  UsualLoss &usual = usual_[kernel];
   const bool blocks = usual.blocks();
   guard.unlock();
   if (rehearsed != NONE) {  // so that the data which it would have touched are in the caches
@@ -140,7 +141,7 @@ void Account::execute(int worker, Guard &guard) {
   if (safe) make_safe(task);
   CoreState &core = seat.core;
   if (core.is_due(clock_s())) core.read(clock_s());
-  seat.crowding = blocks ? 1.0 : crowding_(core.last());
+  seat.crowding = blocks ? 1.0 : crowding_(core.last(), kernel);
   const std::int64_t preempted = thread_preemptions();
   seat.cpu_began = thread_cpu_s();
   const double began = clock_s();
@@ -153,7 +154,7 @@ void Account::execute(int worker, Guard &guard) {
   if (over_) return;
   if (told) throw Broken{TASKSIM_KERNEL, task, worker, told};
   seat.own = usual.own_s(wall_s, cpu_s, interrupted);
-  if (!usual.blocks()) seat.own /= crowding_(state);
+  if (!usual.blocks()) seat.own /= crowding_(state, kernel);
   returned(worker);
 }
 

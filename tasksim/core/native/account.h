@@ -52,12 +52,12 @@ class AccountView : public View {
 class Crowding {
  public:
   explicit Crowding(const tasksim_selection &given)
-      : max_pulse_(given.max_pulse), max_beat_(given.max_beat), pulse_weight_(given.pulse_weight),
-        beat_exponent_(given.beat_exponent) {}
+      : max_pulse_(given.max_pulse), max_beat_(given.max_beat),
+        beat_exponent_(given.beat_exponent), weights_(given.pulse_weights) {}
 
-  double operator()(Reading core) const {
+  double operator()(Reading core, int kernel) const {
     const double slower = std::pow(within(core.beat_s, max_beat_), beat_exponent_);
-    return slower * (1.0 + pulse_weight_ * (within(core.pulse, max_pulse_) - 1.0));
+    return slower * (1.0 + weights_[kernel] * (within(core.pulse, max_pulse_) - 1.0));
   }
 
  private:
@@ -65,7 +65,8 @@ class Crowding {
     return value == value ? std::clamp(value, 1.0, most) : 1.0;  // else it is unknown
   }
 
-  const double max_pulse_, max_beat_, pulse_weight_, beat_exponent_;
+  const double max_pulse_, max_beat_, beat_exponent_;
+  const double *const weights_;  // by kernel
 };
 
 class Account {
