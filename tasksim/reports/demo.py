@@ -99,7 +99,7 @@ lasts for seconds, and means after one second would be those of that mood."""
 
 @dataclass(frozen=True, eq=False)
 class DemoCase:
-    """A case of the demo, with its native runs and the prediction made just before.
+    """A case of the demo, with its native runs and what was predicted before them.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class DemoCase:
     predicted : Run
         The simulated one.
     sure : Prediction
-        Prediction interval of one run that starts now.
+        Prediction interval of one run that starts when the native runs began.
     """
 
     measured: ScenarioRuns
@@ -281,26 +281,28 @@ def demo(
 
 
 def _rows(cases: Sequence[Scenario], workers: int, tell: ShareProgress) -> list[DemoCase]:
-    """Predict all *cases* for runs that start now, and run them in turn.
+    """Predict all *cases*, and run them in turn.
 
-    Runs of a case in one and the same moment of the machine would share its mood.
+    Runs of a case in one and the same moment of the machine would share its mood. What others take
+    is predicted from probes just before all runs.
     """
     resolver = Resolver()
-    tell("predicting", 0.45)
+    predicted = [solved(case, resolver).median_run for case in cases]
+    tell("probing the machine", 0.45)
     probes = SlowdownProbe(workers).recent() if has_thread_clock() else None
-    predicted = [
-        (solved(case, resolver).median_run, how_sure(case, probes=probes)) for case in cases
-    ]
     measured = measure(
         [case.vary(clock="native") for case in cases],
         REPETITIONS,
         resolver=resolver,
-        progress=lambda what, share: tell(what, 0.6 + 0.3 * share),
+        progress=lambda what, share: tell(what, 0.5 + 0.25 * share),
     )
-    return [
-        DemoCase(runs, run, sure)
-        for runs, (run, sure) in zip(measured.scenarios, predicted, strict=True)
-    ]
+    rows = []
+    for number, (case, run, runs) in enumerate(
+        zip(cases, predicted, measured.scenarios, strict=True)
+    ):
+        tell("predicting intervals", 0.75 + 0.15 * number / len(cases))
+        rows.append(DemoCase(runs, run, how_sure(case, probes=probes)))
+    return rows
 
 
 def _calibrate(folder: Path, workers: int, tell: ShareProgress) -> Path:
