@@ -93,6 +93,15 @@ processes per core, on two virtual cores of a Xeon (Sapphire Rapids)."""
 MAX_COLD_SHARE: Final = 0.135
 """Largest share of a task that cold data cost, in the same runs: a processor fetches most data
 while it computes with others."""
+COLD_SHARES: Final = MappingProxyType(
+    {
+        "trsm": 0.09, "trsm_ru": 0.08, "trsm_ll": 0.09, "tpqrt": 0.1, "geqrt": 0.11,
+        "gemqrt": 0.115, "getrf": 0.115, "tpmqrt": 0.14, "gemm": 0.155, "potrf": 0.16, "syrk": 0.17,
+        "M2L_in": 0.1, "M2L_out": 0.12, "P2P_out": 0.02,
+    }
+)  # fmt: skip
+"""Share of a task that cold data cost shipped kernels, in the same runs, where it is another than
+that by bytes: M2L's operators are data of no task."""
 PULSE_WEIGHT: Final = 0.52
 """Additional time of a task per additional time of work that fills the core, both relative to an
 idle core, in the same runs; of kernels without a weight of their own."""
@@ -246,8 +255,12 @@ def _cold_s(run: Run, graph: TaskGraph, own: Floats) -> Floats | float:
         return 0.0
     from tasksim.graph.reuse import task_bytes
 
-    cold_s = COLD_S_PER_BYTE * task_bytes(graph)[run.tasks.task]
-    return share * np.minimum(cold_s, MAX_COLD_SHARE * own)
+    shares = np.array([COLD_SHARES.get(name, np.nan) for name in run.kernel_names] or [np.nan])
+    cold_share = shares[run.tasks.kernel]
+    by_bytes_s = np.minimum(
+        COLD_S_PER_BYTE * task_bytes(graph)[run.tasks.task], MAX_COLD_SHARE * own
+    )
+    return share * np.where(np.isnan(cold_share), by_bytes_s, cold_share * own)
 
 
 def _later_shares(run: Run) -> Floats:

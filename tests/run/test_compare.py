@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.run.compare import compare, ks_distance
-from tasksim.run.disturbance import COLD_S_PER_BYTE
+from tasksim.run.disturbance import COLD_SHARES
 from tasksim.run.record import Disturbance
 from tasksim.view.texttables import comparison_table
 
@@ -129,7 +129,7 @@ def test_a_disturbed_run_is_compared_alone_too(make):
     assert gemm.alone_ratio == pytest.approx(5 / 4)
     builder = tasksim.GraphBuilder("one task")
     builder.insert("gemm", tasksim.RW(builder.handle("a", 2**25)))
-    cold_s = COLD_S_PER_BYTE * 2**25 / 3  # others had a third of the cores
+    cold_s = 4 * COLD_SHARES["gemm"] / 3  # others had a third of the cores
     with_graph = compare(real, predicted, graph_of=lambda _run: builder.build()).kernels
     assert with_graph[-1].alone_ratio == pytest.approx(5 / (4 - cold_s), rel=1e-9)
     kernel = {"kernel": "gemm", "architecture": "cpu", "run_low_s": 3.5, "run_high_s": 5.5}

@@ -14,6 +14,7 @@ from tasksim.run.account import account
 from tasksim.run.disturbance import (
     BEAT_EXPONENT,
     COLD_S_PER_BYTE,
+    COLD_SHARES,
     MAX_BEAT,
     MAX_COLD_SHARE,
     PULSE_WEIGHT,
@@ -328,21 +329,25 @@ def test_the_tasks_after_an_interrupted_one_pay_for_it_too(make, cost_s):
 def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(make):
     data_bytes = 1e6
     builder = tasksim.GraphBuilder("one task")
-    builder.insert("gemm", tasksim.RW(builder.handle("a", int(data_bytes))))
+    builder.insert("somebody's", tasksim.RW(builder.handle("a", int(data_bytes))))
     graph = builder.build()
     run = replace(a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,)))
     others_share = 0.5
-    cold_s = COLD_S_PER_BYTE * data_bytes
-    assert undisturbed_s(run, graph) == pytest.approx([1.0 - others_share * cold_s])
+    of_gemm = others_share * COLD_SHARES["gemm"]
+    assert undisturbed_s(run, graph) == pytest.approx([1.0 - of_gemm])
+    run = replace(run, kernel_names=("potrf", "somebody's"))
+    by_bytes_s = others_share * COLD_S_PER_BYTE * data_bytes
+    assert undisturbed_s(run, graph) == pytest.approx([1.0 - by_bytes_s])
 
 
 def test_cold_data_cost_a_part_of_a_task_at_most(make):
     builder = tasksim.GraphBuilder("one task")
-    builder.insert("gemm", tasksim.RW(builder.handle("a", 2**25)))
+    builder.insert("somebody's", tasksim.RW(builder.handle("a", 2**25)))
     rows = [(1, 0, 0.0, 0.0, 0.0, 2e-3, -1)]
     run = make.run(rows, workers=("cpu0",))
     tasks = replace(run.tasks, cpu_s=np.array([1e-3]), preemptions=np.array([1], np.int32))
     run = replace(run, kind="native", tasks=tasks, disturbance=Disturbance((1e-3,), (1,)))
+    run = replace(run, kernel_names=("potrf", "somebody's"))
     found = undisturbed_s(run, builder.build())
     assert found == pytest.approx([1e-3 * (1.0 - 0.5 * MAX_COLD_SHARE)])
 
