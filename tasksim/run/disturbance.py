@@ -87,7 +87,7 @@ LATER_TASKS: Final = 10
 not near before, either."""
 COLD_S_PER_BYTE: Final = 250e-12
 """Additional time of a task per byte of its data if others had its core or filled its caches
-before it, in seconds. Measured with 2,200 runs of tiled Cholesky, LU and QR, with tiles of 128 to
+before it, in seconds. Measured with 2,450 runs of tiled Cholesky, LU and QR, with tiles of 128 to
 256 and 7 to 150 MB of data, and of the fast multipole method, alone and beside one and two
 processes per core, on two virtual cores of a Xeon (Sapphire Rapids)."""
 MAX_COLD_SHARE: Final = 0.135
