@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tasksim.base.arguments import one_of
+from tasksim.base.arguments import flag, one_of
 from tasksim.base.errors import InputError, short, unknown
 from tasksim.base.registry import raised_text
 from tasksim.graph.access_codes import RW, Commute, R, Reduce, Scratch, W
@@ -267,6 +267,7 @@ def kernel(
     if lock is not None:
         one_of(lock, ("held", "released"), "lock")
     one_of(fails, ("never", "nonzero"), "fails")
+    flag(by_clock, "by_clock")
     if arguments is not None:
         return _foreign(function, options)
     return _python(function, options)

@@ -97,6 +97,11 @@ def test_all_sorts_of_kernels_give_the_same(form, library, runtime):
     assert graph.label(0) == "axpy #0 (n=100)"
 
 
+def test_tasks_end_by_the_clock_or_not():
+    with pytest.raises(InputError, match=r"by_clock: got 'no' \(str\); legal: True or False"):
+        tasksim.kernel(lambda x: None, operands={"x": RW}, by_clock="no")
+
+
 def test_locks_are_known_of_numba_and_c(library):
     @numba.njit
     def held(x):
