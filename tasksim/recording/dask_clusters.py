@@ -287,15 +287,11 @@ def _tasks_of(cluster: _Cluster, notes: ClusterNotes) -> list[RecordedTask]:
         name = str(key_split(note.key))
         task.kernel = (name, f"dask {name}")
         task.worker, task.pool = ClusterThread(note.address, note.thread), cluster.pool
-        # Dask moves the times of workers to the scheduler's clock, which takes some milliseconds
-        # too many or too few: a task is moved to where it can have been, as long as it was.
         ready_s = max([submission.submitted_s, *(maker.end_s for maker in makers)])
         earliest_s = max(ready_s, free_s.get(task.worker, -inf))
-        latest_s = max(note.reported_s + offset_s, earliest_s)
-        duration_s = note.end_s - note.start_s
-        task.start_s = max(earliest_s, min(note.start_s + offset_s, latest_s - duration_s))
-        task.end_s = free_s[task.worker] = min(task.start_s + duration_s, latest_s)
-        # Twice, as transfers come before their tasks in order of submission.
+        task.start_s, task.end_s = _times(note, earliest_s, offset_s)
+        free_s[task.worker] = task.end_s
+        # Odd, as a task's transfer has the place before its own in order of submission.
         place = max([submission.place, *(maker.place[0] for maker in makers)])
         task.place = (place, 2 * rank + 1)
         task.raised = note.raised
@@ -313,26 +309,47 @@ def _tasks_of(cluster: _Cluster, notes: ClusterNotes) -> list[RecordedTask]:
         tasks.append(task)
         if note.transfers_s is not None:
             # By the clock of the task's worker, and so moved with the task.
-            took_s = note.transfers_s[1] - note.transfers_s[0]
-            begun_s = note.transfers_s[0] + task.start_s - note.start_s
-            begun_s = max(ready_s, min(begun_s, task.start_s - took_s))
-            transfer = RecordedTask(
-                (f"{name} (transfer)", f"dask {name} (transfer)"),
-                task.submitted_s,
-                (place, 2 * rank),
-                after=task.after,
-                reads=[datum for datum in task.reads if datum.task is not None],
-                start_s=begun_s,
-                end_s=min(begun_s + took_s, task.start_s),
-                worker=Transfer(len(transfers)),
-                pool=-1 - len(transfers),  # each may take the place of any that has ended
-                source=DASK_CLUSTER,
-            )
-            transfer.result.task = transfer
+            begin_s, end_s = note.transfers_s
+            moved_s = begin_s + task.start_s - note.start_s
+            transfer = _transfer(task, ready_s, moved_s, end_s - begin_s, len(transfers))
             task.after = [*task.after, transfer]
             transfers.append(transfer)
     unrun = {task for task in cluster.asked_for.values() if not task.has_ended}
     return [*tasks, *transfers, *unrun]
+
+
+def _times(note: TaskNote, earliest_s: float, offset_s: float) -> tuple[float, float]:
+    """Return the start and the end of a task by this process's clock, from *earliest_s* on.
+
+    Dask moves the times of workers to the scheduler's clock, by some milliseconds too many or too
+    few: the task is moved to where it can have been, before its worker reported it.
+    """
+    latest_s = max(note.reported_s + offset_s, earliest_s)
+    duration_s = note.end_s - note.start_s
+    start_s = max(earliest_s, min(note.start_s + offset_s, latest_s - duration_s))
+    return start_s, min(start_s + duration_s, latest_s)
+
+
+def _transfer(
+    task: RecordedTask, ready_s: float, begin_s: float, duration_s: float, number: int
+) -> RecordedTask:
+    """Return the transfer of the data that *task* reads, between its readiness and its start."""
+    kernel, long_name = task.kernel
+    start_s = max(ready_s, min(begin_s, task.start_s - duration_s))
+    transfer = RecordedTask(
+        (f"{kernel} (transfer)", f"{long_name} (transfer)"),
+        task.submitted_s,
+        (task.place[0], task.place[1] - 1),
+        after=task.after,
+        reads=[datum for datum in task.reads if datum.task is not None],
+        start_s=start_s,
+        end_s=min(start_s + duration_s, task.start_s),
+        worker=Transfer(number),
+        pool=-1 - number,  # each may take the place of any that has ended
+        source=DASK_CLUSTER,
+    )
+    transfer.result.task = transfer
+    return transfer
 
 
 def _ranks(notes: list[TaskNote]) -> list[int]:
