@@ -15,7 +15,6 @@ from tasksim.cli.command import command
 from tasksim.cli.options import (
     PATH,
     TIME,
-    WEIGHT_CHOICES,
     for_option,
     force_option,
     graphs_for,
@@ -25,6 +24,7 @@ from tasksim.cli.options import (
 )
 from tasksim.cli.output import note_written, print_json, refuse_file, refuse_unwritable, warn
 from tasksim.cli.progress import showing
+from tasksim.models import WEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ MAX_TRIALS: Final = 400
 )
 @click.option(
     "--weights",
-    type=click.Choice(WEIGHT_CHOICES),
+    type=click.Choice(WEIGHTS),
     help="Weights of a linear fit. [default: relative]",
 )
 @click.option(

@@ -10,11 +10,11 @@ import numpy as np
 
 from tasksim.base.errors import InputError, listed
 from tasksim.base.files import refuse_existing
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.diagnosis.leftouterrors import worst_configurations, worst_region
 from tasksim.models.files.store import kernel_path
 from tasksim.models.fitted import columns, unlike_fixed
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import Unused, unused_text, with_clock
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 from tasksim.models.validation.metrics import METRICS, all_metrics

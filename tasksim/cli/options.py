@@ -21,7 +21,6 @@ __all__ = [
     "PATH",
     "SHARE",
     "TIME",
-    "WEIGHT_CHOICES",
     "WORKERS",
     "WholeNumber",
     "auto_option",
@@ -234,8 +233,6 @@ dtype_option = click.option(
     type=click.Choice(["float64", "float32"]),
     help="Type of the kernel's numbers. [default: that of KERNEL]",
 )
-WEIGHT_CHOICES = ("relative", "none", "huber")
-"""Weights of linear fits, as in :mod:`tasksim.models.terms.leastsquares`, whose import is slow."""
 trust_option = click.option(
     "--trust",
     is_flag=True,

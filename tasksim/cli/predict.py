@@ -20,6 +20,7 @@ from tasksim.cli.options import (
     settings_by_name,
 )
 from tasksim.cli.output import note_written, print_json, print_result, refuse_file
+from tasksim.models import CLOCK_PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
-CLOCK_PARAMETER = "frequency_hz"
-"""Name of the clock's parameter, as in :mod:`tasksim.models.rows`, whose import is slow."""
 UNSEEN_CHOICES = ("refuse", "pooled")
 
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, nearest
 from tasksim.formats.samples.csvfile import read_cells
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.categories import UNSEEN_CATEGORY, category_table, code_of, unseen_message
 from tasksim.models.fitted import highest_clock
-from tasksim.models.rows import CLOCK_PARAMETER, plain_number
+from tasksim.models.rows import plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,6 @@ from tasksim.cli.command import LazyGroup, command
 from tasksim.cli.options import (
     PATH,
     SHARE,
-    WEIGHT_CHOICES,
     WholeNumber,
     completing,
     force_option,
@@ -31,12 +30,13 @@ from tasksim.cli.output import (
     refuse_unwritable,
 )
 from tasksim.cli.progress import counting, stages
+from tasksim.models import WEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tasksim.calibration.profiling.functions import CriticalFunctions, FunctionProfile
-    from tasksim.models.terms.leastsquares import Weights
+    from tasksim.models import Weights
     from tasksim.reports.kernelpages import PageFormat
     from tasksim.run.account import Account
     from tasksim.run.criticalkernels import CriticalKernels
@@ -97,7 +97,7 @@ def reporting() -> None:
 )
 @click.option(
     "--weights",
-    type=click.Choice(WEIGHT_CHOICES),
+    type=click.Choice(WEIGHTS),
     default="relative",
     help="Errors that fits minimise: relative ones, those in seconds (none), or relative"
     " ones with less weight on outliers (huber).",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, listed, nearest
-from tasksim.models.rows import CLOCK_PARAMETER, describe_row
+from tasksim.models import CLOCK_PARAMETER
+from tasksim.models.rows import describe_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices
 
 __all__ = [
-    "CLOCK_PARAMETER",
     "DURATION_PARAMETER",
     "RECORDED_SIZE",
     "SIZE_PARAMETER",
@@ -41,8 +40,6 @@ RECORDED_SIZE: Final = "bytes"
 
 DURATION_PARAMETER: Final = "duration_s"
 """The parameter with a task's own duration, in seconds."""
-CLOCK_PARAMETER: Final = "frequency_hz"
-"""The clock of the core: a counter, and a parameter of samples measured at several clocks."""
 
 
 def checked_table(parameters: ArrayLike, names: Sequence[str], what: str = "row") -> Floats:

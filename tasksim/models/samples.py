@@ -13,6 +13,7 @@ import numpy as np
 
 from tasksim.base.arguments import all_of
 from tasksim.base.errors import InputError, nearest, option, short, unknown
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.categories import (
     checked_categories,
     coded_column,
@@ -20,7 +21,7 @@ from tasksim.models.categories import (
     merged_categories,
     recoded,
 )
-from tasksim.models.rows import CLOCK_PARAMETER, checked_table, distinct_rows
+from tasksim.models.rows import checked_table, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tasksim.base.progress import CountProgress
+    from tasksim.models import Weights
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
-    from tasksim.models.terms.leastsquares import Weights
 
 __all__ = ["Fitting", "KernelReport", "report_kernels"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.extras import needed_for
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.counters.costs import refined
-from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import HITS
 
 if TYPE_CHECKING:

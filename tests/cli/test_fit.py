@@ -7,11 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from tasksim.cli import options
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.graph_file import save as save_graph
 from tasksim.models.files.store import load_kernel
-from tasksim.models.terms import leastsquares
 
 TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [
@@ -607,7 +605,3 @@ def test_the_report_has_the_fit(tasksim, files):
     for part in ("## Kinds of models", "## Largest errors", "## More samples", "gemm-kinds.png"):
         assert part in text
     assert (files / "gemm-dependence.png").exists()
-
-
-def test_options_have_the_weights_of_linear_fits():
-    assert options.WEIGHT_CHOICES == leastsquares.WEIGHTS

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import HITS
 from tasksim.models.terms.leastsquares import non_negative
 from tasksim.models.validation.crossvalidation import fold_of_each

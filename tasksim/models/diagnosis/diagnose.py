@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.diagnosis.findings import (
     MIN_CORRELATION,
     Finding,
@@ -30,7 +31,6 @@ from tasksim.models.diagnosis.linearfindings import Influence, influence, linear
 from tasksim.models.diagnosis.noisefindings import noise_findings, shifted_runs
 from tasksim.models.fitted import bounding_parameters, columns, model_numbers, row_text
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import Samples, with_clock
 from tasksim.models.validation.crossvalidation import Errors, errors_left_out, errors_on
 

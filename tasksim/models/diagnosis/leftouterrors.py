@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK_PARAMETER, describe_row, is_logarithmic, row_values
+from tasksim.models.rows import describe_row, is_logarithmic, row_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tasksim.base.arguments import one_of
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.counters.costs import Costs, Spent, chosen_costs, conditions, variance_over_runs
 from tasksim.models.counters.families import CounterFunction, accesses, chosen_function, hits
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import group_means, inliers
-from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.samples import HITS, MEMORY_LEVELS, REACHED, with_clock
 from tasksim.models.terms.leastsquares import LEAST_S, log_normal
 

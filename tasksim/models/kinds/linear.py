@@ -13,6 +13,7 @@ from tasksim.base.arguments import all_of, finite_number
 from tasksim.base.documents.json_document import to_data
 from tasksim.base.errors import InputError, ModelError, expect, unknown
 from tasksim.base.extras import needed_for
+from tasksim.models import WEIGHTS, Weights
 from tasksim.models.fitted import columns
 from tasksim.models.forms import LANGUAGES, LinearForm, source
 from tasksim.models.kernelmodel import KernelModel, domain_of, fit_report, nothing_reported
@@ -33,11 +34,9 @@ from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
 from tasksim.models.terms.leastsquares import (
     LEAST_S,
-    WEIGHTS,
     Coefficients,
     Fit,
     NormalEquations,
-    Weights,
     aliased,
     fit_design,
 )

@@ -6,7 +6,7 @@ Normal equations learn further rows without the earlier ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats, Indices
     from tasksim.base.documents.json_document import JsonNode
+    from tasksim.models import Weights
 
 __all__ = [
     "LEAST_S",
-    "WEIGHTS",
     "Coefficients",
     "Fit",
     "NormalEquations",
     "TermRegression",
-    "Weights",
     "aliased",
     "column_lengths",
     "fit_design",
@@ -38,9 +37,6 @@ __all__ = [
     "repeated_median",
     "variance_inflation",
 ]
-
-Weights = Literal["relative", "none", "huber"]
-WEIGHTS: Final = ("relative", "none", "huber")
 
 CONFIDENCE_LEVEL = 0.95
 """Confidence level of the intervals of coefficients: the usual one."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, TasksimError
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.fitted import columns
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.validation.metrics import bias, log_ratio, mape, mlogq
 
 if TYPE_CHECKING:

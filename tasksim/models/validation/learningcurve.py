@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import TasksimError
+from tasksim.models import CLOCK_PARAMETER
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import CLOCK_PARAMETER
 from tasksim.models.validation.crossvalidation import fold_of_each, predicted_where_possible
 from tasksim.models.validation.metrics import log_errors
 
