@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.calibration.machine import data_caches
 from tasksim.engine.locality import MIN_NEAR_SHARE
 from tasksim.graph.reuse import accessed_bytes, read_and_written_bytes, reuse_distances, task_bytes
 from tasksim.models.locality import Locality
 from tasksim.models.quantiles import within_fence
+from tasksim.native.caches import data_caches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

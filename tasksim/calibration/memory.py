@@ -16,16 +16,16 @@ import numpy as np
 
 from tasksim.base.errors import TasksimError
 from tasksim.base.units import exact_quantity
-from tasksim.calibration.machine import data_caches
 from tasksim.calibration.tools import MemoryTool
 from tasksim.calibration.write_library import known_sections, rounded_quantity
+from tasksim.native.caches import data_caches
 from tasksim.platform.load import dump
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.base.progress import ShareProgress
-    from tasksim.calibration.machine import Cache
+    from tasksim.native.caches import Cache
 
 __all__ = [
     "Disturbed",
@@ -332,7 +332,7 @@ class _Measurement:
 def working_sets(caches: Sequence[Cache], available: int) -> list[tuple[str, int]]:
     """Return name and measured size in bytes of each level.
 
-    >>> from tasksim.calibration.machine import Cache
+    >>> from tasksim.native.caches import Cache
     >>> small, large = Cache(1, 32768, 8, 64), Cache(2, 1 << 20, 16, 64)
     >>> working_sets([small, large], 1 << 34)
     [('l1', 16384), ('l2', 262144), ('memory', 67108864)]

@@ -79,7 +79,8 @@ def _rows(found: Mapping[str, Any], known: Sequence[tuple[str, str]]) -> Iterato
 def _caches() -> str:
     """Return the data caches of the first core, and the size of the main memory."""
     from tasksim.base.units import format_size
-    from tasksim.calibration.machine import data_caches, memory_bytes
+    from tasksim.calibration.machine import memory_bytes
+    from tasksim.native.caches import data_caches
 
     caches = (f"L{cache.level} {format_size(cache.size_bytes)}" for cache in data_caches())
     memory = memory_bytes()

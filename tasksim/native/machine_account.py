@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.threadclock import has_thread_clock
+from tasksim.native.caches import last_cache_bytes
 from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def disturbance_of(
         steal_s=machine.steal_s,
         throttled_s=machine.throttled_s,
         pressure_s=machine.pressure_s,
+        cache_bytes=last_cache_bytes(),
     )
 
 

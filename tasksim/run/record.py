@@ -44,7 +44,7 @@ _LIBRARIES = ("tasksim", "numpy", "scipy", "simpy")
 
 STEAL_TICK_S: Final = 0.01
 """Resolution of the reported host time, in seconds: one tick may precede the run."""
-MACHINE_FACTS: Final = ("steal_s", "throttled_s", "alone_s", "pressure_s")
+MACHINE_FACTS: Final = ("steal_s", "throttled_s", "alone_s", "pressure_s", "cache_bytes")
 """Fields after those of the workers."""
 
 RunKind = Literal["simulated", "native"]
@@ -90,6 +90,8 @@ class Disturbance:
         was not replayed.
     pressure_s : float or None
         Time in which any thread of the machine was ready and had no core.
+    cache_bytes : float or None
+        Size of the machine's last-level cache.
     """
 
     waited_s: tuple[float | None, ...]
@@ -98,6 +100,7 @@ class Disturbance:
     throttled_s: float | None = None
     alone_s: float | None = None
     pressure_s: float | None = None
+    cache_bytes: float | None = None
 
     @property
     def total_s(self) -> float:

@@ -3,9 +3,9 @@
 import pytest
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.calibration.machine import Cache, data_caches
 from tasksim.calibration.memory import Level, corrected, working_sets, write_memory
 from tasksim.core.compiler import NotBuilt, find_compiler
+from tasksim.native.caches import Cache, data_caches
 from tasksim.platform.load import load
 
 LEVELS = [

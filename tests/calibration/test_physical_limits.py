@@ -10,7 +10,6 @@ import pytest
 
 from tasksim.calibration import kernels_under_load, memory, neighbours
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.machine import Cache
 from tasksim.calibration.memory import (
     Level,
     disturbed,
@@ -21,6 +20,7 @@ from tasksim.calibration.memory import (
 from tasksim.calibration.neighbours import MeasuredContention, measure_bandwidth, measure_kernels
 from tasksim.calibration.parallelism import Parallelism, measure_parallelism
 from tasksim.calibration.timed_executions import ExecutionTimes
+from tasksim.native.caches import Cache
 from tasksim.platform.load import load
 
 

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from tasksim.calibration.counters import valgrind
-from tasksim.calibration.machine import Cache
+from tasksim.native.caches import Cache
 
 CACHES = [Cache(level, 2**size, 8, 64) for level, size in ((1, 15), (2, 18), (3, 23))]
 LONG_S = 60

@@ -326,17 +326,31 @@ def test_the_tasks_after_an_interrupted_one_pay_for_it_too(make, cost_s):
     assert found[preempted].mean() == pytest.approx(alone[preempted].mean(), rel=0.02)
 
 
-def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(make):
+@pytest.mark.parametrize(
+    ("cache_bytes", "near_share"),
+    [
+        (1e9, 1.0),
+        (1e6, 1.0),
+        (2e6 / 3, 0.5),  # half of the data would be near without others
+        (5e5, 0.0),  # nothing would be
+        (None, 1.0),
+    ],
+)
+def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(
+    make, cache_bytes, near_share
+):
     data_bytes = 1e6
     builder = tasksim.GraphBuilder("one task")
     builder.insert("somebody's", tasksim.RW(builder.handle("a", int(data_bytes))))
     graph = builder.build()
-    run = replace(a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,)))
-    others_share = 0.5
-    of_gemm = others_share * COLD_SHARES["gemm"]
+    run = replace(
+        a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,), cache_bytes=cache_bytes)
+    )
+    near_others_share = 0.5 * near_share
+    of_gemm = near_others_share * COLD_SHARES["gemm"]
     assert undisturbed_s(run, graph) == pytest.approx([1.0 - of_gemm])
     run = replace(run, kernel_names=("potrf", "somebody's"))
-    by_bytes_s = others_share * COLD_S_PER_BYTE * data_bytes
+    by_bytes_s = near_others_share * COLD_S_PER_BYTE * data_bytes
     assert undisturbed_s(run, graph) == pytest.approx([1.0 - by_bytes_s])
 
 

@@ -13,10 +13,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.calibration.machine import data_caches
 from tasksim.calibration.memory import disturbed_text, working_sets
 from tasksim.calibration.tools import MemoryTool
 from tasksim.models.samples import HITS
+from tasksim.native.caches import data_caches
 from tasksim.native.this_machine import pin_thread, usable_cores
 
 if TYPE_CHECKING:

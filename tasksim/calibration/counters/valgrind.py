@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.calibration.counters.inside_valgrind import window_library
-from tasksim.calibration.machine import data_caches
+from tasksim.native.caches import data_caches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from tasksim.calibration.machine import Cache
+    from tasksim.native.caches import Cache
 
 __all__ = ["CountsByKernel", "count", "find_valgrind", "unmoved"]
 
