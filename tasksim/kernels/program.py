@@ -84,9 +84,9 @@ class Program(Protocol):
     - ``calls(core)`` returns the addresses of its tasks, a :class:`~tasksim.kernels.calls.Calls`,
       for execution without Python; *core* is the compiled core as loaded by ctypes.
     - ``failure(task, told)`` returns the error of a task whose function reported a failure.
-    - ``warm_ups()`` returns, per worker, a function that executes each kernel on data of its own;
-      nothing if this process has executed these kernels before. All are called at once before the
-      clock of a run starts, as first executions take longer.
+    - ``warm_ups(threads)`` returns, per thread, a function that executes each kernel on data of its
+      own; nothing if this process has executed these kernels before. All are called at once before
+      the clock of a run starts, as first executions take longer.
     - ``kernels_by_clock``, a set of kernel names: their tasks end at a time of the clock, because
       they wait or spin until then, so others on the same processor do not make them longer.
     - ``make_safe(task)`` restores data of a task whose kernel fails, or takes longer, on data that

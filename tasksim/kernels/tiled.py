@@ -140,23 +140,23 @@ class TiledProgram:
             return None
         return self.tiles.buffer.bytes[begin : begin + self.tiles.capacity[handle]]
 
-    def warm_ups(self) -> list[Callable[[], None]]:
-        """Return, per worker, a function that executes each kernel once on data of its own.
+    def warm_ups(self, threads: int) -> list[Callable[[], None]]:
+        """Return, per thread, a function that executes each kernel once on data of its own.
 
         In the first execution by a process BLAS touches memory of its own, and the system loads
-        code: .1 to .2 ms per kernel and worker. Kernels that this process has warmed up are left
-        out.
+        code: .1 to .2 ms per kernel and worker. Kernels that as many threads of this process have
+        warmed up are left out.
         """
-        graph, workers = self.graph, len(self._workspaces)
+        graph = self.graph
         cold: list[tuple[str, dict[str, int]]] = []
         for name, names, rows in zip(
             graph.model_names, graph.parameter_names, graph.parameters, strict=True
         ):
             for row in rows[:1].tolist():
                 sizes = [min(int(size), WARM_UP_SIZE) for size in row]
-                if _warmed_up.get((name, tuple(sizes)), 0) < workers:
+                if _warmed_up.get((name, tuple(sizes)), 0) < threads:
                     cold.append((name, dict(zip(names, sizes, strict=True))))
-                    _warmed_up[name, tuple(sizes)] = workers
+                    _warmed_up[name, tuple(sizes)] = threads
 
         def warm_up() -> Callable[[], None]:
             calls = [standalone(name, sizes) for name, sizes in cold]
@@ -167,7 +167,7 @@ class TiledProgram:
 
             return execute
 
-        return [warm_up() for _ in range(workers)] if cold else []
+        return [warm_up() for _ in range(threads)] if cold else []
 
     def make_safe(self, task: int) -> None:
         """Restore the initial data of *task* if its kernel is fragile.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["execute", "refuse_devices", "refuse_without_estimates"]
+__all__ = ["execute", "refuse_other_than_threads", "refuse_without_estimates"]
+
+MAX_THREADS: Final = 10_000
+"""Largest number of workers of a native run: Linux has 32,768 threads by default, of all processes
+together, and fails to start more only after a minute."""
 
 
 def execute(
@@ -83,14 +87,14 @@ def execute(
     Raises
     ------
     InputError
-        If a worker is a device (devices can only be simulated), or if ``runtime="compiled"`` and
-        there is no compiled core.
+        If a worker is a device (devices can only be simulated), if there are more than 10,000
+        workers, or if ``runtime="compiled"`` and there is no compiled core.
     TaskFailed
         If a kernel fails; with the names of the task and the kernel.
     SchedulerError
         If the scheduler breaks a rule.
     """
-    refuse_devices(platform)
+    refuse_other_than_threads(platform)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler
     if estimates is None:
         refuse_without_estimates(policy)
@@ -151,8 +155,14 @@ def refuse_without_estimates(scheduler: Scheduler) -> None:
         raise InputError(f"scheduler {scheduler.name} needs kernel models for its estimates")
 
 
-def refuse_devices(platform: Platform) -> None:
-    """Raise :exc:`InputError` if a worker of *platform* is a device: devices are only simulated."""
+def refuse_other_than_threads(platform: Platform) -> None:
+    """Raise :exc:`InputError` if a worker of *platform* cannot be a thread of this machine."""
+    workers = len(platform.workers)
+    if workers > MAX_THREADS:
+        raise InputError(
+            f"platform {platform.name}: has {workers} workers; legal: at most {MAX_THREADS} to run "
+            "graphs for real, each on a thread; simulate it, or give fewer workers"
+        )
     devices = [name for name in platform.architectures if platform.device(name).pipeline]
     if devices:
         raise InputError(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from tasksim.base.interruption import Interrupts
 from tasksim.base.threadclock import no_garbage_collection
 from tasksim.native.processor_time import ThreadAccount
-from tasksim.native.this_machine import cores_for, pin_thread
+from tasksim.native.this_machine import cores_for, pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -157,7 +157,7 @@ def conduct(
     """
     workers = platform.workers
     cores = cores_for(len(workers)) if pin else None
-    _warm_up(program, cores)
+    _warm_up(program, len(workers), cores)
     start = threading.Barrier(len(workers) + 1, action=execution.begin)
     accounts: list[ThreadAccount | None] = [None] * len(workers)
 
@@ -206,12 +206,16 @@ def conduct(
     return accounts
 
 
-def _warm_up(program: Program, cores: Sequence[int] | None) -> None:
+def _warm_up(program: Program, workers: int, cores: Sequence[int] | None) -> None:
     """Execute the warm-ups of *program*, if it has some, at once, each on its own core.
 
-    BLAS has memory for each execution at the same time, so they wait for each other.
+    BLAS has memory for each execution at the same time, so they wait for each other. More workers
+    than cores seldom execute at the same time: 10,000 warm-ups would take minutes.
     """
-    warm_ups: list[Callable[[], None]] = getattr(program, "warm_ups", list)()
+    warm_ups_of = getattr(program, "warm_ups", None)
+    if warm_ups_of is None:
+        return
+    warm_ups: list[Callable[[], None]] = warm_ups_of(min(workers, len(usable_cores())))
     start = threading.Barrier(max(len(warm_ups), 1))
 
     def work(worker: int, warm_up: Callable[[], None]) -> None:

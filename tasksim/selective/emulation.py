@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.native.execute import refuse_devices
+from tasksim.native.execute import refuse_other_than_threads
 from tasksim.platform.description import class_of
 from tasksim.run.schedulepath import schedule_path
 from tasksim.runtime.pathrecords import PathRecords
@@ -132,7 +132,7 @@ def _emulated(
     rules: Rules,
 ) -> Selective:
     """Return one emulated run; its wall time is what it would take for real."""
-    refuse_devices(platform)
+    refuse_other_than_threads(platform)
     taken = seconds.tolist()
     believed = taken if estimates is None else estimates
     facts = Facts.on_any_worker(graph, platform, create(scheduler), believed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.execute import refuse_devices, refuse_without_estimates
+from tasksim.native.execute import refuse_other_than_threads, refuse_without_estimates
 from tasksim.native.processor_time import waited_share
 from tasksim.native.pulse import idle_cores
 from tasksim.native.runtimes import RUNTIMES
@@ -131,7 +131,7 @@ def execute_selectively(
     idle = idle_cores(len(platform.workers)) if pin and not by_clock else None
     begun = perf_counter()
     one_of(runtime, RUNTIMES, "runtime")
-    refuse_devices(platform)
+    refuse_other_than_threads(platform)
     graph, workers = program.graph, len(platform.workers)
     if estimates is None:
         refuse_without_estimates(create(scheduler))

@@ -324,16 +324,16 @@ def test_a_process_executes_each_kernel_once_on_data_of_its_own_before_it_counts
     monkeypatch.setattr(tiled, "_warmed_up", {})
     program = bind(generate(name, tiles=3, tile_size=8), 2)
     before = program.tiles.buffer.bytes.copy()
-    executed = program.warm_ups()
+    executed = program.warm_ups(2)
     assert len(executed) == 2
     for warm_up in executed:
         warm_up()
     assert np.array_equal(program.tiles.buffer.bytes, before)
-    assert program.warm_ups() == []
-    assert len(bind(generate(name, tiles=4, tile_size=8), 3).warm_ups()) == 3
+    assert program.warm_ups(2) == []
+    assert len(bind(generate(name, tiles=4, tile_size=8), 3).warm_ups(3)) == 3
 
 
 def test_large_kernels_are_warmed_up_at_a_smaller_size(monkeypatch):
     monkeypatch.setattr(tiled, "_warmed_up", {})
-    bind(generate("cholesky", tiles=2, tile_size=300), 1).warm_ups()
+    bind(generate("cholesky", tiles=2, tile_size=300), 1).warm_ups(1)
     assert tiled._warmed_up.keys() >= {("potrf", (256,)), ("trsm", (256, 256))}

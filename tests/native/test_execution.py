@@ -311,8 +311,10 @@ def test_the_run_says_what_executed_it():
     assert run(generate("chain", length=2, duration=0.0)).engine == RUNTIME[-1]
 
 
-def test_kernels_are_warmed_up_on_all_workers_at_once_before_the_clock_starts():
+@pytest.mark.parametrize("workers", [2, 3])
+def test_kernels_are_warmed_up_on_two_cores_at_once_before_the_clock_starts(workers, monkeypatch):
     """The first execution of a kernel by a process takes longer, which is no part of a run."""
+    monkeypatch.setattr(threads, "usable_cores", lambda: [0, 1])
     together, events = threading.Barrier(2), []
 
     def warm_up():
@@ -321,9 +323,9 @@ def test_kernels_are_warmed_up_on_all_workers_at_once_before_the_clock_starts():
 
     program = bind(
         generate("chain", length=2, duration=1.0),
-        2,
+        workers,
         functions={"task": lambda _task: events.append("task")},
     )
-    program.warm_ups = lambda: [warm_up, warm_up]
-    execute(program.graph, Platform.identical(2), program=program)
+    program.warm_ups = lambda count: [warm_up] * count
+    execute(program.graph, Platform.identical(workers), program=program)
     assert events == ["warm-up", "warm-up", "task", "task"]
