@@ -165,9 +165,9 @@ def trace(
     """Import a run that another tool recorded, with its graph and its platform.
 
     PATH is a folder of StarVZ, a tasks.rec of StarPU, CSV of pj_dump, a .prv of Paraver, a
-    traces.otf2 of Score-P, Chrome's JSON, or a table (.csv) with columns task, kernel, worker,
-    start, end and any others; 'tasksim list formats' names all formats. If records are malformed,
-    they are reported with their lines, and nothing is written.
+    traces.otf2 of Score-P, a .sts of Charm++, Chrome's JSON, or a table (.csv) with columns
+    task, kernel, worker, start, end and any others; 'tasksim list formats' names all formats.
+    If records are malformed, they are reported with their lines, and nothing is written.
     """
     refuse_unwritable(output)
     from tasksim.formats.runs import read_trace

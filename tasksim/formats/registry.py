@@ -179,6 +179,7 @@ FORMATS: Registry[Format] = Registry(
         "otf2": "tasksim.formats.traces.otf2:OTF2",
         "paraver": "tasksim.formats.traces.paraver:PARAVER",
         "tfprof": "tasksim.formats.traces.tfprof:TFPROF",
+        "projections": "tasksim.formats.traces.projections:PROJECTIONS",
         "joblog": "tasksim.formats.traces.joblogs:JOBLOG",
         "ninja": "tasksim.formats.traces.joblogs:NINJA",
         "nextflow": "tasksim.formats.traces.joblogs:NEXTFLOW",

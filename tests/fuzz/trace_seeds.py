@@ -299,6 +299,41 @@ def paraver(folder: Path) -> dict[str, Input]:
     }
 
 
+STS = b"""PROJECTIONS_ID
+VERSION 11.0
+PROCESSORS 2
+SMPMODE 1 1
+CHARE 0 "SDAG" -1
+CHARE 1 "Block" 1
+ENTRY CHARE 0 "SDAG_RTS" 0 0
+ENTRY CHARE 1 "next(CkReductionMsg* impl_msg)" 1 8
+ENTRY CHARE 2 "Block_work" 1 0
+END
+"""
+PROJECTIONS_LOG = b"""PROJECTIONS-RECORD 9
+6 10
+2 4 1 11 -7 0 80 0 3 12
+1 4 1 12 1 0 80 2
+13 5 12 2 0
+3 0 1 15 -7 0 0 13
+2 65535 2 15 -1 0 0 0 3 13
+3 0 2 19 -1 0 0 14
+14 20 0
+15 21 0
+2 4 1 22 1 0 80 0 4 15
+3 0 1 23 1 0 0 15
+7 30
+"""
+
+
+def projections(folder: Path) -> dict[str, Input]:  # noqa: ARG001
+    """Return logs of Charm++, the second one of a thread that communicates or of a PE."""
+    second = PROJECTIONS_LOG.replace(b" 1 0 80 ", b" 1 1 80 ")
+    logs = {"run.0.log": PROJECTIONS_LOG, "run.1.log": second}
+    one_process = STS.replace(b"SMPMODE 1 1", b"TOTAL_PAPI_EVENTS 0")
+    return {"threads": {"run.sts": STS, **logs}, "one": {"run.sts": one_process, **logs}}
+
+
 OTF2 = """
 === OTF2-PRINT ===
 
