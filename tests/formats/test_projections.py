@@ -207,7 +207,7 @@ def test_what_is_wrong_in_a_log_is_said(tmp_path, old, new, message):
     [
         ("VERSION 11.0", "VERSION 6.6", r"sts:2: version 6\.6 of the logs; legal: 7 and newer"),
         ("VERSION 11.0", "VERSION 1.1.1", r"sts:2: got '1\.1\.1'; legal: a number"),
-        ("PROCESSORS 2", "PROCESSORS 0", r"sts:5: PROCESSORS 0; legal: 1 to"),
+        ("PROCESSORS 2", "PROCESSORS 0", r"sts:5: PROCESSORS: got 0; legal: 1 to"),
         ("PROCESSORS 2", "PROCESSORS 3", r"no log of PE 2 beside it; legal: jacobi\.2\.log"),
     ],
 )

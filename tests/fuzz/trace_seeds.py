@@ -326,7 +326,7 @@ PROJECTIONS_LOG = b"""PROJECTIONS-RECORD 9
 """
 
 
-def projections(folder: Path) -> dict[str, Input]:  # noqa: ARG001
+def projections(folder: Path) -> dict[str, Input]:
     """Return logs of Charm++, the second one of a thread that communicates or of a PE."""
     second = PROJECTIONS_LOG.replace(b" 1 0 80 ", b" 1 1 80 ")
     logs = {"run.0.log": PROJECTIONS_LOG, "run.1.log": second}

@@ -16,6 +16,7 @@ from tasksim.formats.traces.records import LARGEST_SIZE, Records
 from tasksim.formats.traces.textlines import head_text, lines
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
@@ -75,11 +76,10 @@ RUNTIME_ENTRY: Final = "SDAG_RTS"
 REDUCTION_MESSAGE: Final = "CkReductionMsg"
 """Type of the messages that carry what the chares of a PE contributed to a reduction."""
 
-_CHARE: Final = re.compile(r"CHARE\s+(\d+)\s+(.*?)(?:\s+(-?\d+))?\s*")
-_ENTRY: Final = re.compile(r"ENTRY CHARE\s+(\d+)\s+(.*)\s+(-?\d+)\s+(-?\d+)\s*")
-_SETTING: Final = re.compile(
-    r"(VERSION|PROCESSORS|SMPMODE|TOTAL_PAPI_EVENTS)\s+([\d.]{1,9})(?:\s+(\d{1,9}))?\s*"
-)
+SETTINGS: Final = ("VERSION", "PROCESSORS", "SMPMODE", "TOTAL_PAPI_EVENTS")
+"""First words of the lines of a symbol table with the numbers that are used."""
+NUMBER: Final = re.compile(r"-?\d{1,9}(\.\d{1,9})?", re.ASCII)
+"""A number in a symbol table."""
 _LOG: Final = re.compile(r"(.+)\.\d+\.log(\.gz)?")
 """Name of a log; its beginning is that of the symbol table."""
 
@@ -530,27 +530,20 @@ def _symbols(table: Path) -> _Symbols:
     settings: dict[str, tuple[float, int, int]] = {}
     chares: dict[int, tuple[str, bool]] = {}
     entries: dict[int, _Entry] = {}
-    text = read_text(table)
-    for line, each in enumerate(text.splitlines(), 1):
-        if found := _SETTING.fullmatch(each):
-            try:
-                settings[found[1]] = float(found[2]), int(found[3] or 0), line
-            except ValueError:
-                raise InputError(f"{table}:{line}: got '{found[2]}'; legal: a number") from None
-        elif found := _ENTRY.fullmatch(each):
-            chare, is_array = chares.get(int(found[3]), ("", False))
-            signature = found[2].strip('"')
-            name = signature.partition("(")[0]
-            is_own = name.startswith((f"{chare}_", f"{chare}::")) or name == RUNTIME_ENTRY
-            entries[int(found[1])] = _Entry(
-                name if is_own or not chare else f"{chare}::{name}",
-                int(found[3]),
-                is_array,
-                REDUCTION_MESSAGE in signature,
-            )
-        elif found := _CHARE.fullmatch(each):
-            dimensions = int(found[3] or -1)
-            chares[int(found[1])] = found[2].strip('"').removeprefix("::"), dimensions >= 1
+    for line, text in enumerate(read_text(table).splitlines(), 1):
+        words = text.split()
+        if len(words) > 1 and words[0] in SETTINGS:
+            numbers = _numbers_of(table, line, words[1:3])
+            settings[words[0]] = numbers[0], int(numbers[-1]), line
+        elif words[:2] == ["ENTRY", "CHARE"] and len(words) > 5:
+            number, chare, _ = map(int, _numbers_of(table, line, [words[2], *words[-2:]]))
+            entries[number] = _entry(" ".join(words[3:-2]).strip('"'), chare, chares)
+        elif words[:1] == ["CHARE"] and len(words) > 2:
+            # Before version 8, dimensions were not told.
+            has_dimensions = len(words) > 3 and NUMBER.fullmatch(words[-1]) is not None
+            numbers = _numbers_of(table, line, [words[1], words[-1] if has_dimensions else "-1"])
+            name = " ".join(words[2:-1] if has_dimensions else words[2:])
+            chares[int(numbers[0])] = name.strip('"').removeprefix("::"), numbers[1] >= 1
     version, _, line = settings.get("VERSION", (0.0, 0, 1))
     if version < OLDEST_VERSION:
         raise InputError(
@@ -558,14 +551,31 @@ def _symbols(table: Path) -> _Symbols:
             " (Charm++ since 6.6)"
         )
     pes, _, line = settings.get("PROCESSORS", (0.0, 0, 1))
-    if not 1 <= pes <= MAX_PES or pes != int(pes):
-        raise InputError(f"{table}:{line}: PROCESSORS {pes:g}; legal: 1 to {MAX_PES}")
+    if not 1 <= pes <= MAX_PES:
+        raise InputError(f"{table}:{line}: PROCESSORS: got {pes:g}; legal: 1 to {MAX_PES}")
     # Without threads, each PE is a process, and the table does not tell which share a node.
     per_node, nodes, _ = settings.get("SMPMODE", (pes, 1, 0))
     if not 1 <= per_node * nodes <= pes:
         per_node, nodes = pes, 1
     counters = int(settings.get("TOTAL_PAPI_EVENTS", (0.0, 0, 0))[0])
     return _Symbols(int(pes), int(per_node), nodes, counters, entries)
+
+
+def _entry(signature: str, chare: int, chares: Mapping[int, tuple[str, bool]]) -> _Entry:
+    """Return an entry method; blocks of SDAG have the name of their chare already."""
+    owner, is_array = chares.get(chare, ("", False))
+    name = signature.partition("(")[0]
+    is_own = not owner or name.startswith((f"{owner}_", f"{owner}::")) or name == RUNTIME_ENTRY
+    return _Entry(
+        name if is_own else f"{owner}::{name}", chare, is_array, REDUCTION_MESSAGE in signature
+    )
+
+
+def _numbers_of(table: Path, line: int, words: list[str]) -> list[float]:
+    for word in words:
+        if NUMBER.fullmatch(word) is None:
+            raise InputError(f"{table}:{line}: got '{word:.20}'; legal: a number")
+    return [float(word) for word in words]
 
 
 def _log_of(table: Path, pe: int) -> Path:
