@@ -45,9 +45,10 @@ OPTION_SECTIONS = {
     ),
     "Recorded runs": ("from_run", "trust"),
     "Results": ("output", "gantt", "force", "as_json"),
-    "Checks": ("check", "decisions", "engine", "log", "debug", "help"),
+    "Checks": ("check", "decisions", "engine", "log", "debug", "help", "_click_default_help"),
 }  # fmt: skip
-"""Title -> names of the parameters of a section, after the other options."""
+"""Title -> names of the parameters of a section, after the other options. The option for help is
+named ``help``, or ``_click_default_help`` from click 8.5 on."""
 
 WORKERS_OF = {"ncpu": "cpu", "ncpus": "cpu", "ncuda": "cuda", "ngpus": "cuda", "gpus": "cuda"}
 """Architectures by the options of other programs for the number of their workers."""
@@ -161,7 +162,9 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of a command with many in sections."""
-        rows = {p.name: row for p in self.get_params(ctx) if (row := p.get_help_record(ctx))}
+        # The description explains the arguments; click from 8.5 on has rows for them, too.
+        options = (p for p in self.get_params(ctx) if isinstance(p, click.Option))
+        rows = {p.name: row for p in options if (row := p.get_help_record(ctx))}
         sections = OPTION_SECTIONS if len(rows) >= MANY_OPTIONS else {}
         found = {
             title: [rows.pop(name) for name in names if name in rows]

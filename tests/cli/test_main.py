@@ -38,6 +38,14 @@ def test_help_lists_examples_then_commands_then_exit_codes(tasksim, flag):
     assert all(f"\n  {name} " in out for name in COMMANDS)
 
 
+def test_help_lists_options_only_and_its_own_last(tasksim):
+    out = tasksim("reproduce --help").out
+    assert "\n  RUN is the folder" in out
+    assert "\nOptions:\n  --engine" in out
+    checks = tasksim("tune table --help").out.partition("\nChecks:\n")[2]
+    assert "\n  -h, --help" in checks
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_examples_first(tasksim, name):
     for flag in ("-h", "--help"):
