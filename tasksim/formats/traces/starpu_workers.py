@@ -40,6 +40,29 @@ OTHER: Final = "neither"
 States = dict[str, dict[str, float]]
 """Worker -> state -> seconds."""
 
+STATE_NAMES: Final[Mapping[str, str]] = {
+    "Executing": EXECUTING,  # the driver calls the kernel's function
+    "Sleeping": ASLEEP,
+    "FetchingInput": "fetching data",
+    "PushingOutput": "after tasks",
+    "Progressing": "progressing",
+    "Scheduling": "scheduling",
+    "Callback": "callbacks",
+    "Overhead": "overhead",
+    "Idle": "idle",
+    "Initializing": "starting",
+    "Deinitializing": "ending",
+    "Submitting task": "submitting",
+    "Building task": "building tasks",
+}
+"""States of StarPU's workers -> their names in reports; others keep theirs."""
+TASK_CATEGORY: Final = "Task"
+"""Category of the states that are tasks."""
+MAX_STATES: Final = 64
+"""Largest number of different states of a worker: StarPU has fewer than twenty."""
+LEAST_SHARE: Final = 0.005
+"""Share of the workers' time below which states are merged: half a percent."""
+
 _COUNTS: Final = ("cnt_ready", "cnt_submitted", "set_profiling")
 """First words of lines about the whole program."""
 _WORKER: Final = re.compile(r"[0-9]{1,9}")
@@ -110,33 +133,7 @@ def _seconds(text: str) -> float | None:
     return value / 1e3 if math.isfinite(value) and value >= 0 else None
 
 
-STATE_NAMES: Final[Mapping[str, str]] = {
-    "Executing": EXECUTING,  # the driver calls the kernel's function
-    "Sleeping": ASLEEP,
-    "FetchingInput": "fetching data",
-    "PushingOutput": "after tasks",
-    "Progressing": "progressing",
-    "Scheduling": "scheduling",
-    "Callback": "callbacks",
-    "Overhead": "overhead",
-    "Idle": "idle",
-    "Initializing": "starting",
-    "Deinitializing": "ending",
-    "Submitting task": "submitting",
-    "Building task": "building tasks",
-}
-"""States of StarPU's workers -> their names in reports; others keep theirs."""
-TASK_CATEGORY: Final = "Task"
-"""Category of the states that are tasks."""
-MAX_STATES: Final = 64
-"""Largest number of different states of a worker: StarPU has fewer than twenty."""
-
-
-LEAST_SHARE: Final = 0.005
-"""Share of the workers' time below which states are merged: half a percent."""
-
-
-class _Worker:
+class _NestedStates:
     """The nested states of a worker, and the time in each so far."""
 
     def __init__(self, begin_s: float, end_s: float) -> None:
@@ -155,7 +152,7 @@ class _Worker:
         self.since_s = max(self.since_s, time_s)
 
     def change(self, event: str, state: str) -> None:
-        """Apply an event."""
+        """Apply an *event* of StarPU; unknown ones change nothing."""
         if event == "SetState":
             self.stack[-1] = state
         elif event == "PushState":
@@ -169,7 +166,7 @@ def read_states(found: Records, path: Path, begin_s: float, end_s: float) -> Sta
 
     Workers are numbers. Problems are reported to *found*.
     """
-    workers: dict[str, _Worker] = {}
+    workers: dict[str, _NestedStates] = {}
     fields: dict[str, str] = {}
     first = 1
     for number, line in chain(lines(path), [(0, "")]):  # an empty line ends an event
@@ -187,16 +184,15 @@ def read_states(found: Records, path: Path, begin_s: float, end_s: float) -> Sta
         if time_s is None or not _WORKER.fullmatch(worker):
             found.bad("W or S is not a number; legal: a worker, milliseconds", first, path)
             continue
-        state = workers.setdefault(worker, _Worker(begin_s, end_s))
-        state.until(time_s)
+        nested = workers.setdefault(worker, _NestedStates(begin_s, end_s))
+        nested.until(time_s)
         name = event.get("N", "")
         is_task = event.get("C") == TASK_CATEGORY
-        state.change(
-            event.get("E", ""), EXECUTING if is_task else STATE_NAMES.get(name, name or OTHER)
-        )
-    for state in workers.values():
-        state.until(end_s)
-    return {worker: state.seconds for worker, state in workers.items()}
+        state = EXECUTING if is_task else STATE_NAMES.get(name, name or OTHER)
+        nested.change(event.get("E", ""), state)
+    for nested in workers.values():
+        nested.until(end_s)
+    return {worker: nested.seconds for worker, nested in workers.items()}
 
 
 def states_text(states: Mapping[str, Mapping[str, float]], run_s: float) -> str:
