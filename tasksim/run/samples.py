@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.log import Log
 from tasksim.graph.reuse import task_bytes
 from tasksim.models.rows import SIZE_PARAMETER
 from tasksim.models.samples import Samples
@@ -121,12 +122,13 @@ def recorded_kernels(
     """Return the samples of each kernel in *runs*, the kernel with the longest total first.
 
     With *repeated* ``"each"``, every task of each run is a sample; with ``"mean"``, the mean of a
-    task over the runs of one graph is one, see :func:`averaged`.
+    task over the runs of one graph is one, see :func:`averaged`. Kernels whose tasks all took no
+    time, such as barriers, are left out.
 
     Raises
     ------
     InputError
-        If a kernel has different parameters in two runs, or a task took no time.
+        If a kernel has different parameters in two runs, or some of its tasks took no time.
     """
     parts: dict[tuple[str, str], list[RecordedKernel]] = {}
     homes: dict[str, tuple[tuple[str, ...], Path]] = {}
@@ -228,6 +230,10 @@ def _by_kernel(tasks: MeasuredTasks) -> list[RecordedKernel]:
     for index, name in enumerate(graph.model_names):
         for architecture in dict.fromkeys(where[kernel == index].tolist()):
             rows = np.flatnonzero((kernel == index) & (where == architecture))
+            if not tasks.durations_s[rows].any():
+                # Barriers of OpenMP and reductions of Charm++ only order other tasks.
+                Log("run").info("kernel %s: left out, as its tasks took no time", name)
+                continue
             table = graph.parameters[index][graph.row[tasks.task[rows]]]
             names, durations = graph.parameter_names[index], tasks.durations_s[rows]
             try:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from recorded_sizes import SIZES, cholesky, law, recorded, save_model
 
+from tasksim.base.errors import InputError
 from tasksim.formats.graphs import graph_of
 from tasksim.graph.apps.registry import GENERATORS, generate
 from tasksim.graph.builder import RW, GraphBuilder
@@ -55,6 +56,19 @@ def test_architectures_are_kept_apart(many_sizes, tmp_path):
     gemm = {k.architecture: len(k.samples) for k in found if k.name == "gemm"}
     assert set(gemm) == {"cpu", "cuda"}
     assert sum(gemm.values()) == 4
+
+
+def test_barriers_which_take_no_time_are_no_kernels(tmp_path):
+    """A kernel of which only some tasks took no time is refused: errors are relative."""
+    builder = GraphBuilder("bare")
+    work = [builder.insert("work") for _ in range(2)]
+    builder.insert("barrier", after=work)
+    graph = builder.build()
+    run = recorded(graph, np.array([1.0, 2.0, 0.0]))
+    assert [k.name for k in recorded_kernels([RecordedRun(tmp_path, run, graph)])] == ["work"]
+    run = recorded(graph, np.array([1.0, 0.0, 0.0]))
+    with pytest.raises(InputError, match=r"kernel work: sample 1: duration 0\.0 s"):
+        recorded_kernels([RecordedRun(tmp_path, run, graph)])
 
 
 def test_where_nothing_varies_there_is_nothing_to_fit(tasksim):
