@@ -16,7 +16,7 @@ from tasksim.run.disturbance import (
     CLOCK_TICK_S,
     crowding_at,
     own_s,
-    pulse_weight,
+    pulse_weights,
 )
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class ExecutionTimes(NamedTuple):
         computes = usual <= BLOCKING_SHARE
         factors = np.ones(count)
         if computes:
-            weight = pulse_weight(kernel)
-            factors = crowding_at(uses.pulse[:count], uses.beat[:count], weight)
+            weights = pulse_weights([kernel])[0]
+            factors = crowding_at(uses.pulse[:count], uses.beat[:count], weights)
         return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, factors)
 
     @property

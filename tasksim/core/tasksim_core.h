@@ -340,8 +340,8 @@ typedef struct {
   void *const *safe_source;
   const int64_t *safe_bytes;
   const tasksim_reading *idle;  // workers; null: no pulses are taken
-  const double *pulse_weights;  // kernels
-  double max_pulse, max_beat, beat_exponent;
+  const double *pulse_weights;  // kernels x 2: to max_pulse, and beyond to max_twin_pulse
+  double max_pulse, max_twin_pulse, max_beat, beat_exponent;
 } tasksim_selection;
 
 // The executed tasks of a selective run, the total duration of those that were measured, and the

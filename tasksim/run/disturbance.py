@@ -23,6 +23,8 @@ import numpy as np
 from tasksim.run.slices import mean_sum
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
@@ -45,7 +47,7 @@ __all__ = [
     "others_share",
     "others_task_share",
     "own_s",
-    "pulse_weight",
+    "pulse_weights",
     "undisturbed_s",
     "with_core_s",
     "worst_share",
@@ -126,7 +128,14 @@ BEAT_EXPONENT: Final = 2.0
 """Exponent of the beat in the time of a task, in the same runs: a processor that is short of power
 slows vector code down more than the chain of single steps that tells the beat."""
 MAX_PULSE: Final = 2.0
-"""Largest pulse that counts: two hyper-threads that share a core take twice as long each."""
+"""Largest pulse that counts for most kernels: two hyper-threads that share a core take twice as
+long each."""
+TWIN_WEIGHTS: Final = MappingProxyType({"P2P_in": 2.0, "P2P_out": 2.0})
+"""Additional time of a task per further additional time of such work, in the same runs. Pulses that
+large are of wide divisions on the other hyper-thread, mostly another P2P's: two of a run's workers
+are on one core then, and their P2P take up to twice as long. Other kernels pay nothing."""
+MAX_TWIN_PULSE: Final = 2.25
+"""Largest pulse that counts for these kernels."""
 MAX_BEAT: Final = 1.4
 """Largest beat that counts: others on a host slow the clock by a tenth, seldom by a quarter."""
 MIN_OWN_SHARE: Final = 1e-3
@@ -195,7 +204,7 @@ def crowding(run: Run) -> Floats:
     They use the other hyper-thread of its core, or slow its clock. 1 for tasks that wait, and where
     it is unknown.
     """
-    weights = np.array([pulse_weight(name) for name in run.kernel_names] or [PULSE_WEIGHT])
+    weights = pulse_weights(run.kernel_names)
     factors = crowding_at(run.tasks.pulse, run.tasks.beat, weights[run.tasks.kernel])
     if not (factors > 1.0).any():
         return factors
@@ -203,19 +212,28 @@ def crowding(run: Run) -> Floats:
     return np.where((usual <= BLOCKING_SHARE)[kernel], factors, 1.0)
 
 
-def pulse_weight(kernel: str) -> float:
-    """Return the weight of a pulse in the tasks of *kernel*."""
-    return PULSE_WEIGHTS.get(kernel, PULSE_WEIGHT)
+def pulse_weights(kernels: Sequence[str]) -> Floats:
+    """Return the weights of pulses in tasks of *kernels*, (n, 2): up to 2, and beyond."""
+    of_each = [
+        (PULSE_WEIGHTS.get(kernel, PULSE_WEIGHT), TWIN_WEIGHTS.get(kernel, 0.0))
+        for kernel in kernels
+    ]
+    return np.array(of_each).reshape(-1, 2)
 
 
-def crowding_at(pulse: Floats, beat: Floats, weight: Floats | float = PULSE_WEIGHT) -> Floats:
+def crowding_at(pulse: Floats, beat: Floats, weights: Floats | None = None) -> Floats:
     """Return the crowding of computing tasks at each *pulse* and *beat*; NaN: unknown.
 
-    *weight* is that of the pulse in the tasks of their kernels (:func:`pulse_weight`).
+    *weights*, by task or for all of them, are those of their kernels (:func:`pulse_weights`); by
+    default those of kernels that are not shipped.
     """
+    if weights is None:
+        weights = pulse_weights([""])[0]
     slower = np.clip(np.nan_to_num(beat, nan=1.0), 1.0, MAX_BEAT) ** BEAT_EXPONENT
-    fuller = np.clip(np.nan_to_num(pulse, nan=1.0), 1.0, MAX_PULSE)
-    return slower * (1.0 + weight * (fuller - 1.0))
+    known = np.nan_to_num(pulse, nan=1.0)
+    fuller = np.clip(known, 1.0, MAX_PULSE) - 1.0
+    beyond = np.clip(known, MAX_PULSE, MAX_TWIN_PULSE) - MAX_PULSE
+    return slower * (1.0 + weights[..., 0] * fuller + weights[..., 1] * beyond)
 
 
 def with_core_s(run: Run, graph: TaskGraph | None = None) -> Floats:

@@ -29,7 +29,13 @@ from tasksim.native.compiled import (
 )
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
-from tasksim.run.disturbance import BEAT_EXPONENT, MAX_BEAT, MAX_PULSE, pulse_weight
+from tasksim.run.disturbance import (
+    BEAT_EXPONENT,
+    MAX_BEAT,
+    MAX_PULSE,
+    MAX_TWIN_PULSE,
+    pulse_weights,
+)
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure, ported
@@ -226,8 +232,11 @@ class CompiledAccount:
             company=1,
             rehearse=1,
             idle=None if self._idle is None else column(self._idle, np.float64),
-            pulse_weights=column([pulse_weight(found.kernel) for found in rules.found], np.float64),
+            pulse_weights=column(
+                pulse_weights([found.kernel for found in rules.found]), np.float64
+            ),
             max_pulse=MAX_PULSE,
+            max_twin_pulse=MAX_TWIN_PULSE,
             max_beat=MAX_BEAT,
             beat_exponent=BEAT_EXPONENT,
             **self._copies(column),

@@ -23,11 +23,12 @@ from tasksim.native.compiled import calls_of, kernel_failure, program_structure
 from tasksim.native.processor_time import CoreState, ThreadClock, UsualLoss
 from tasksim.native.pulse import relative_pulse
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S, crowding_at, pulse_weight
+from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S, crowding_at, pulse_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tasksim.base.arrays import Floats
     from tasksim.kernels.program import Program
     from tasksim.native.pulse import Idle
 
@@ -67,7 +68,7 @@ class TimedTasks:
         ] * workers
         """Per worker: a clock of its task's processor time, and the reading before the task."""
         self._usual = [UsualLoss() for _ in program.graph.kernels]
-        self._weights = [pulse_weight(kernel) for kernel in program.graph.kernels]
+        self._weights = pulse_weights(program.graph.kernels)
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
         self._in_core = [False] * len(program.graph)
@@ -124,11 +125,11 @@ class TimedTasks:
         own_clock, beside, workers = ThreadClock().now_s, self._beside, len(self._own_s)
         now_s = own_clock if beside is None else lambda: own_clock() + beside() / workers
         kernel, core = int(self._program.graph.kernel[task]), self._core_state()
-        usual, weight = self._usual[kernel], self._weights[kernel]
+        usual, weights = self._usual[kernel], self._weights[kernel]
         if core is not None:
             if (begins_s := perf_counter()) >= core.due_s:
                 core.read(begins_s)
-            self._crowding[worker] = 1.0 if usual.blocks else _crowding_of(core.last, weight)
+            self._crowding[worker] = 1.0 if usual.blocks else _crowding_of(core.last, weights)
         preempted = preemptions()
         before_s = now_s()
         self._clock[worker] = now_s, before_s
@@ -141,7 +142,7 @@ class TimedTasks:
         own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
         if core is not None and not usual.blocks:
             state = core.last if ended < core.due_s else core.read(ended)
-            own_s /= _crowding_of(state, weight)
+            own_s /= _crowding_of(state, weights)
         self._own_s[worker] = max(own_s, CLOCK_TICK_S)
 
     def _core_state(self) -> CoreState | None:
@@ -165,7 +166,7 @@ class TimedTasks:
             raise kernel_failure(self._program, task, told)
 
 
-def _crowding_of(state: tuple[float, float], weight: float) -> float:
-    """Return the crowding of a computing task at a pulse, which counts by *weight*, and a beat."""
+def _crowding_of(state: tuple[float, float], weights: Floats) -> float:
+    """Return the crowding of a computing task at a pulse, which has *weights*, and a beat."""
     pulse, beat = np.array(state)
-    return float(crowding_at(pulse, beat, weight))
+    return float(crowding_at(pulse, beat, weights))

@@ -17,17 +17,20 @@ from tasksim.run.disturbance import (
     COLD_SHARES,
     MAX_BEAT,
     MAX_COLD_SHARE,
+    MAX_TWIN_PULSE,
     PULSE_WEIGHT,
     PULSE_WEIGHTS,
     _later_shares,
     blocking_kernels,
     crowded_share,
     crowding,
+    crowding_at,
     disturbance_account,
     disturbance_summary,
     others_between_s,
     others_share,
     others_task_share,
+    pulse_weights,
     undisturbed_s,
     with_core_s,
     worst_share,
@@ -100,6 +103,15 @@ def test_others_on_the_processor_cost_kernels_that_fill_their_core_most():
     found = dict(zip(kernels, crowding(replace(run, kind="native", tasks=tasks)), strict=True))
     assert found["P2P_in"] < 1.1 < found["somebody's"] < found["gemm"] < found["L2P"] < 2.0
     assert found["somebody's"] == pytest.approx(1 + PULSE_WEIGHT)
+
+
+def test_only_kernels_that_slow_their_like_pay_for_pulses_beyond_two():
+    gemm, p2p = pulse_weights(["gemm", "P2P_in"])
+    pulse, beat = np.array([2.0, MAX_TWIN_PULSE, 9.0]), np.full(3, np.nan)
+    assert np.ptp(crowding_at(pulse, beat, gemm)) == 0.0
+    alike = crowding_at(pulse, beat, p2p)
+    assert alike[1] > 1.4 * alike[0]
+    assert alike[2] == alike[1]
 
 
 def test_a_kernel_that_waits_does_not_mind_others_on_the_processor(make):

@@ -52,21 +52,24 @@ class AccountView : public View {
 class Crowding {
  public:
   explicit Crowding(const tasksim_selection &given)
-      : max_pulse_(given.max_pulse), max_beat_(given.max_beat),
-        beat_exponent_(given.beat_exponent), weights_(given.pulse_weights) {}
+      : max_pulse_(given.max_pulse), max_twin_pulse_(given.max_twin_pulse),
+        max_beat_(given.max_beat), beat_exponent_(given.beat_exponent),
+        weights_(given.pulse_weights) {}
 
   double operator()(Reading core, int kernel) const {
-    const double slower = std::pow(within(core.beat_s, max_beat_), beat_exponent_);
-    return slower * (1.0 + weights_[kernel] * (within(core.pulse, max_pulse_) - 1.0));
+    const double slower = std::pow(within(core.beat_s, 1.0, max_beat_), beat_exponent_);
+    const double fuller = within(core.pulse, 1.0, max_pulse_) - 1.0;
+    const double beyond = within(core.pulse, max_pulse_, max_twin_pulse_) - max_pulse_;
+    return slower * (1.0 + weights_[2 * kernel] * fuller + weights_[2 * kernel + 1] * beyond);
   }
 
  private:
-  static double within(double value, double most) {
-    return value == value ? std::clamp(value, 1.0, most) : 1.0;  // else it is unknown
+  static double within(double value, double least, double most) {
+    return value == value ? std::clamp(value, least, most) : least;  // else it is unknown
   }
 
-  const double max_pulse_, max_beat_, beat_exponent_;
-  const double *const weights_;  // by kernel
+  const double max_pulse_, max_twin_pulse_, max_beat_, beat_exponent_;
+  const double *const weights_;  // two by kernel
 };
 
 class Account {
