@@ -72,7 +72,7 @@ def test_a_derived_class_is_called_and_does_what_the_built_in_one_does(name):
 @pytest.mark.slow
 @each_scheduler
 def test_so_it_is_in_many_cases(name):
-    for seed in range(8, 150 if LONG else 30):
+    for seed in range(8, 150 if LONG else 13):
         compare(seed, name)
         compare(seed, name, HOOKS)
 

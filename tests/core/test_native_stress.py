@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from compiled_core import needs_core
+from compiled_core import needs_core, only_with_core
 from core_sources import sources_of_native_runs
-from tiers import LONG
+from tiers import LONG, each_once
 
 from tasksim.core.build import build
 from tasksim.core.compiler import NotBuilt
@@ -57,8 +57,8 @@ def test_no_task_is_lost_or_early_under_any_policy(scheduler, workers):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [needs_core(2), needs_core(8)])
-@pytest.mark.parametrize("scheduler", POLICIES)
+@only_with_core
+@pytest.mark.parametrize(("scheduler", "workers"), each_once(POLICIES, (2, 8)))
 def test_nor_is_one_of_many_more(scheduler, workers):
     planned = scheduler in ALGORITHMS
     tasks = 1_000_000 if LONG else 100_000

@@ -11,10 +11,12 @@ from tasksim.formats.runs import read_trace
 from tasksim.run.account import account
 
 pytestmark = pytest.mark.slow
-COUNT = 1_000_000 if LONG else 50_000  # a call per task would need more than 8 MiB of stack
-FEWER_TASKS = min(
-    200_000, COUNT
-)  # readers that hold a tree of the file, of which one is tried at length
+COUNT = 1_000_000 if LONG else 20_000
+"""Tasks of a chain: twenty times as many as Python lets calls be inside each other."""
+FEWER_TASKS = min(200_000, COUNT)
+"""Tasks for readers that hold a tree of the file, of which one is tried at length."""
+DEEP = max(50_000, COUNT)
+"""Tasks of the chain that the core replays: a call per task would need more than 8 MiB of stack."""
 
 
 def table():
@@ -131,9 +133,9 @@ def test_workflows(tmp_path, monkeypatch, name, parts, count):
 
 
 def test_a_chain_is_simulated_drawn_and_put_on_a_page(tmp_path):
-    run = tasksim.simulate(f"chain length={COUNT} duration=1", workers=2)
-    assert run.makespan_s == COUNT
-    assert len(tasksim.practical_critical_path(run).steps) == COUNT
+    run = tasksim.simulate(f"chain length={DEEP} duration=1", workers=2)
+    assert run.makespan_s == DEEP
+    assert len(tasksim.practical_critical_path(run).steps) == DEEP
     page = tmp_path / "page.html"
     tasksim.save_page([run], page)
     assert page.stat().st_size < 20_000_000

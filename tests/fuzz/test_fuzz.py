@@ -20,7 +20,7 @@ from fuzz.rules import check
 from fuzz.search import FINDS_FOLDER, search
 from fuzz.smaller import smaller
 from fuzz.targets import MODULES_BY_READER, TARGETS
-from tiers import few
+from tiers import each_once, few
 
 import tasksim
 
@@ -59,7 +59,7 @@ def test_long_words_take_as_long_as_they_are(reader, tmp_path):
     )
     given = TARGETS[reader].seeds()[0]
     texts = [name for name in given if not name.endswith((".npz", ".parquet"))]
-    for name, which, word in product(texts, (0, 1, -1), words):
+    for name, (which, word) in product(texts, each_once((0, 1, -1), words)):
         places = [re.match(b"", given[name]), *NUMBER.finditer(given[name])]
         place = places[min(which, len(places) - 1)]
         content = given[name][: place.start()] + word + given[name][place.end() :]

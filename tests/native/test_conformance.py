@@ -11,6 +11,7 @@ from shutil import which
 
 import numpy as np
 import pytest
+from tiers import LONG
 
 import tasksim
 from tasksim import RW, R, W
@@ -49,8 +50,8 @@ OWN_EXAMPLES = [
 IN_NUMBA = [
     f"{EXAMPLES}/{text}"
     for text in (
-        "stencil.py n=96 steps=3 blocks=4 language=numba",
         "conjugate_gradient.py n=48 iterations=2 blocks=4",
+        "stencil.py n=96 steps=3 blocks=4 language=numba",
         "sparse_cholesky.py n=12 leaf=8",
     )
 ]
@@ -63,7 +64,7 @@ def test_shipped_applications_and_examples(application, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks(IN_NUMBA)
+@parametrize_with_checks(IN_NUMBA if LONG else IN_NUMBA[:1])
 def test_examples_in_numba(application, check):
     check(application)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from equal import as_run, disagreement
 from openmp_graphs import Program, drawn_program
+from tiers import few
 
 import tasksim
 from tasksim.base.errors import InputError
@@ -217,7 +218,7 @@ def question(seed, name, workers):
 
 CASES = [
     pytest.param(range(8), id="few"),
-    pytest.param(range(8, 100), id="many", marks=pytest.mark.slow),
+    pytest.param(range(8, 8 + few(92)), id="many", marks=pytest.mark.slow),
 ]
 
 

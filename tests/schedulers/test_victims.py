@@ -62,7 +62,9 @@ def test_a_hundred_thousand_workers_take_memory_each_and_not_each_pair():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", ["ws", "lws", "dmdas", "heteroprio", "modular-heft"])
+@pytest.mark.parametrize(
+    "scheduler", ["lws", "dmdas", "modular-heft", *(["ws", "heteroprio"] if LONG else [])]
+)
 def test_as_many_workers_as_no_machine_has(scheduler):
     """A cost for each pair of them would take minutes, and more memory than there is."""
     count = 100_000 if LONG else 30_000

@@ -11,6 +11,7 @@ from statistics import median
 import pytest
 from click.testing import CliRunner
 from compiled_core import needs_core
+from tiers import LONG, each_once
 
 from tasksim import Platform, generate, simulate
 from tasksim.cli.main import cli
@@ -79,9 +80,9 @@ def test_a_simulated_collective_takes_what_its_formula_says(operation, algorithm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [8, 32, 64])
-@pytest.mark.parametrize(("operation", "algorithm"), FORMULAS)
-def test_a_simulated_collective_of_many_takes_what_its_formula_says(operation, algorithm, ranks):
+@pytest.mark.parametrize(("way", "ranks"), each_once(list(FORMULAS), (8, 32, 64)))
+def test_a_simulated_collective_of_many_takes_what_its_formula_says(way, ranks):
+    operation, algorithm = way
     size = sizes(operation)[-1]
     run = simulated(operation, ranks, size, algorithm)
     expected = closed_s(operation, algorithm, ranks, float(size), ALPHA_S, BETA_S)
@@ -97,16 +98,17 @@ def test_ranks_go_from_step_to_step_as_their_program_says(operation, algorithm, 
         assert run.makespan_s == pytest.approx(expected, rel=WHOLE_BYTES)
 
 
+MANY_RANKS = [
+    (operation, algorithm, ranks)
+    for operation, algorithm in ALL_ALGORITHMS
+    # Where there is a formula, powers of two are compared with that.
+    for ranks in ([12, 13] if (operation, algorithm) in FORMULAS else [12, 13, 16, 24, 64])
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("operation", "algorithm", "ranks"),
-    [
-        (operation, algorithm, ranks)
-        for operation, algorithm in ALL_ALGORITHMS
-        # Where there is a formula, powers of two are compared with that.
-        for ranks in ([12, 13] if (operation, algorithm) in FORMULAS else [12, 13, 16, 24, 64])
-    ],
-)
+# Every third: each algorithm without a formula, and of each number of ranks some.
+@pytest.mark.parametrize(("operation", "algorithm", "ranks"), MANY_RANKS[:: 1 if LONG else 3])
 def test_many_ranks_go_from_step_to_step_as_their_program_says(operation, algorithm, ranks):
     size = 0 if operation == "barrier" else 100_000
     run = simulated(operation, ranks, size, algorithm)

@@ -16,7 +16,7 @@ from experiments.hardware_counters.programs import PROGRAMS, block_of, blocks_of
 from tasksim.calibration.counters import load, valgrind
 
 TINY_DESIGN = (
-    "--output out --programs jacobi --points 48 --large-points 96 --few 1,4,9 --many 16"
+    "--output out --programs summa --points 48 --large-points 96 --few 1,4,9 --many 16"
     " --iterations 2 --refined lacpy --refined-sizes 16,32"
 )
 NUMBERS_ALONE = {"table-3", "table-4"}
@@ -48,7 +48,7 @@ def test_all_of_it_runs_and_every_exhibit_has_a_figure_and_a_table(tmp_path, mon
             assert (tmp_path / f"out/tables/{exhibit.name}.csv").exists()
     assert missing <= {"figure-10", "table-4", "equation-1"}  # what a machine may refuse
     assert "nan" not in results["headline"]["here"]
-    rows = results["found"]["predict"]["jacobi"]["r2"]["scaling"]
+    rows = results["found"]["predict"]["summa"]["r2"]["scaling"]
     assert {row["ranks"] for row in rows} == {16}
     assert len({row["size"] for row in rows}) == 2  # the small problem, and the larger one
 

@@ -23,6 +23,7 @@ from tasksim.base.lockfile import locked
 from tasksim.study.sweep.store import read_cells, read_header, read_table
 from tasksim.study.sweep.studies import run_study
 
+EXECUTORS = ("processes", "serial", "threads", "dask", "slurm:local", "mpi")
 SLOW_STUDY = [
     ("- lws", "- slowly:Slow\n  - lws"),
     ("noise: model", "noise: model\nlimits: {time: 1 h}"),
@@ -133,16 +134,18 @@ def undisturbed(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("slowly")
-@pytest.mark.parametrize(
-    "executor", ["processes", "serial", "threads", "dask", "slurm:local", "mpi"]
-)
+@pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_study_is_finished_after_many_murders(study_file, undisturbed, tmp_path, executor):
-    """Of the command or of a process of it, at any moment; or the disk is full."""
+    """Of the command or of a process of it, at any moment; or the disk is full.
+
+    The store is one for all executors: the first one sees each kind of murder, the others one each.
+    """
     file = study_file(*SLOW_STUDY, ("seeds: 2", "seeds: 6"))
     whole = undisturbed(file)
     assert (whole["status"] == "done").all(), set(whole["error"].dropna())
     moments = random.Random(executor)
-    for murder in range(9 if LONG else 3):  # of some 2 s each, most of them waiting
+    number = EXECUTORS.index(executor)
+    for murder in range(9) if LONG else [number % 3] if number else range(3):
         full = {"preexec_fn": disk_of_some_bytes} if murder % 3 == 2 else {}
         process = started(file, tmp_path / "study", executor, cwd=tmp_path, **full)
         time.sleep(moments.uniform(0.3, 3.0))
