@@ -121,8 +121,8 @@ PULSE_WEIGHTS: Final = MappingProxyType(
     }
 )  # fmt: skip
 """The same of shipped kernels. P2P waits for divisions and roots, which others seldom need; L2P
-and P2M fill the core. These weights are the same with tiles of 128, 192 and 256, beside loads and
-without, to within .1. With them, runs of P2P differ by 5 % instead of 12, runs of L2P by 4 instead
+and P2M fill the core. With tiles of 128, 192 and 256, beside loads and without, most weights are
+the same to within .1. With them, runs of P2P differ by 5 % instead of 12, runs of L2P by 4 instead
 of 8."""
 BEAT_EXPONENT: Final = 2.0
 """Exponent of the beat in the time of a task, in the same runs: a processor that is short of power
