@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.threadclock import has_thread_clock
-from tasksim.native.caches import last_cache_bytes
 from tasksim.native.this_machine import usable_cores
 
 if TYPE_CHECKING:
@@ -77,6 +76,7 @@ def disturbance_of(
     shares_cores = len(accounts) > len(usable_cores())
     if len(known) < len(accounts) or shares_cores or not has_thread_clock():
         return None
+    from tasksim.native.caches import last_cache_bytes
     from tasksim.run.record import Disturbance
 
     return Disturbance(

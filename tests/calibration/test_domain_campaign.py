@@ -83,7 +83,7 @@ def lasting(monkeypatch, own_s, wall_s=None):
     """Let executions take the next of *own_s*, by the wall the next of *wall_s*."""
 
     class Scripted:
-        def __init__(self, _idle_pulse):
+        def __init__(self, _idle_pulse, kernel):
             self.pairs = []
 
         def __len__(self):

@@ -84,10 +84,10 @@ def folder(tmp_path_factory):
         (
             f"simulate qr tiles=3 --workers 2 {GIVEN_DURATIONS} -o other",
             "numpy pyarrow simpy",
-            146,
+            147,
             485,
         ),
-        ("simulate --from run", "numpy pyarrow simpy", 152, 490),
+        ("simulate --from run", "numpy pyarrow simpy", 153, 490),
         ("bounds run", "numpy pyarrow", 121, 473),
         ("compare run run", "numpy numpy.ma pyarrow", 118, 473),
         ("validate run", "numpy pyarrow", 115, 473),

@@ -82,7 +82,7 @@ def test_a_pinned_task_tells_what_others_on_the_processor_took(show, disturbed):
     browser = show(dataclasses.replace(disturbed, tasks=tasks), hash_="#pin=0:0")
     found = details(browser)
     assert found["others had the core"] == "for 3 s (2 times)"
-    assert found["slowed by others"] == "342.1 ms more"
+    assert found["slowed by others"] == "404.8 ms more"
 
 
 def colours(browser, task, share):
