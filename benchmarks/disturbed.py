@@ -85,7 +85,7 @@ PREDICTED = (
     "qr tiles=7 tile_size=192",
     "fmm particles=22000 height=4 group_size=50",
 )
-SHORT = (
+SHORT_CASES = (
     "cholesky tiles=6 tile_size=192",
     "lu tiles=5 tile_size=192",
     "qr tiles=4 tile_size=192",
@@ -345,8 +345,8 @@ def cost(_folder: Path, asked: argparse.Namespace) -> None:
             f"{runtime}: {1e6 * with_s:.3f} us per empty task, without {1e6 * without_s:.3f} "
             f"(medians); {1e6 * best[0]:.3f} and {1e6 * best[1]:.3f} (best)"
         )
-    cases, rng = Cases(SHORT), np.random.default_rng(0)
-    for text in SHORT:
+    cases, rng = Cases(SHORT_CASES), np.random.default_rng(0)
+    for text in SHORT_CASES:
         pairs = np.empty((asked.repetitions * 50, 2))
         for number in range(len(pairs)):
             # The second of two runs finds warmer caches: they take turns.

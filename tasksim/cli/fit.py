@@ -24,7 +24,7 @@ from tasksim.cli.options import (
 )
 from tasksim.cli.output import note_written, print_json, refuse_file, refuse_unwritable, warn
 from tasksim.cli.progress import showing
-from tasksim.models import WEIGHTS
+from tasksim.models import FIT_WEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ MAX_TRIALS: Final = 400
 )
 @click.option(
     "--weights",
-    type=click.Choice(WEIGHTS),
+    type=click.Choice(FIT_WEIGHTS),
     help="Weights of a linear fit. [default: relative]",
 )
 @click.option(

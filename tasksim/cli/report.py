@@ -30,7 +30,7 @@ from tasksim.cli.output import (
     refuse_unwritable,
 )
 from tasksim.cli.progress import counting, stages
-from tasksim.models import WEIGHTS
+from tasksim.models import FIT_WEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ def reporting() -> None:
 )
 @click.option(
     "--weights",
-    type=click.Choice(WEIGHTS),
+    type=click.Choice(FIT_WEIGHTS),
     default="relative",
     help="Errors that fits minimise: relative ones, those in seconds (none), or relative"
     " ones with less weight on outliers (huber).",

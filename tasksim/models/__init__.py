@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-__all__ = ["CLOCK_PARAMETER", "WEIGHTS", "Weights"]
+__all__ = ["CLOCK_PARAMETER", "FIT_WEIGHTS", "Weights"]
 
 # Commands have these words in their options, so they are here, where no import of NumPy is needed.
 
@@ -12,5 +12,5 @@ CLOCK_PARAMETER: Final = "frequency_hz"
 """The clock of the core: a counter, and a parameter of samples measured at several clocks."""
 
 Weights = Literal["relative", "none", "huber"]
-WEIGHTS: Final = ("relative", "none", "huber")
+FIT_WEIGHTS: Final = ("relative", "none", "huber")
 """Weights of the samples in a linear fit."""

@@ -278,8 +278,8 @@ def _cold_s(run: Run, graph: TaskGraph, own: Floats) -> Floats | float:
         return 0.0
     from tasksim.graph.reuse import task_bytes
 
-    shares = np.array([COLD_SHARES.get(name, np.nan) for name in run.kernel_names] or [np.nan])
-    cold_share = shares[run.tasks.kernel]
+    by_kernel = np.array([COLD_SHARES.get(name, np.nan) for name in run.kernel_names])
+    cold_share = by_kernel[run.tasks.kernel]
     by_bytes_s = np.minimum(
         COLD_S_PER_BYTE * task_bytes(graph)[run.tasks.task], MAX_COLD_SHARE * own
     )

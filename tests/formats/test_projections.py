@@ -8,7 +8,7 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.formats.runs import read_trace
 
-TABLE = """PROJECTIONS_ID
+SYMBOL_TABLE = """PROJECTIONS_ID
 VERSION 11.0
 TOTAL_PHASES 1
 MACHINE "multicore-linux-x86_64"
@@ -70,7 +70,7 @@ SECOND = """PROJECTIONS-RECORD 12
 """
 
 
-def written(folder, *logs, table=TABLE, end=".log"):
+def written(folder, *logs, table=SYMBOL_TABLE, end=".log"):
     (folder / "jacobi.sts").write_text(table)
     for pe, log in enumerate(logs):
         (folder / f"jacobi.{pe}{end}").write_text(log)
@@ -155,7 +155,7 @@ def test_a_log_or_the_folder_names_the_symbol_table(tmp_path):
 
 def test_nodes_are_processes_with_threads(tmp_path):
     """A thread of each process only communicates; its number comes after all PEs."""
-    table = TABLE.replace("PROCESSORS 2\nSMPMODE 2 1", "PROCESSORS 4\nSMPMODE 1 2")
+    table = SYMBOL_TABLE.replace("PROCESSORS 2\nSMPMODE 2 1", "PROCESSORS 4\nSMPMODE 1 2")
     nothing = "PROJECTIONS-RECORD 2\n6 100\n7 200\n"
     run = read_trace(written(tmp_path, FIRST, SECOND, nothing, nothing, table=table)).run
     assert [(each.name, each.node) for each in run.workers] == [
@@ -205,6 +205,7 @@ def test_what_is_wrong_in_a_log_is_said(tmp_path, old, new, message):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("VERSION 11.0", "", r"sts:1: no line VERSION; legal: a symbol table for Projections"),
         ("VERSION 11.0", "VERSION 6.6", r"sts:2: version 6\.6 of the logs; legal: 7 and newer"),
         ("VERSION 11.0", "VERSION 1.1.1", r"sts:2: got '1\.1\.1'; legal: a number"),
         ("PROCESSORS 2", "PROCESSORS 0", r"sts:5: PROCESSORS: got 0; legal: 1 to"),
@@ -212,14 +213,14 @@ def test_what_is_wrong_in_a_log_is_said(tmp_path, old, new, message):
     ],
 )
 def test_what_is_wrong_in_a_symbol_table_is_said(tmp_path, old, new, message):
-    table = written(tmp_path, FIRST, SECOND, table=TABLE.replace(old, new))
+    table = written(tmp_path, FIRST, SECOND, table=SYMBOL_TABLE.replace(old, new))
     with pytest.raises(InputError, match=message):
         read_trace(table)
 
 
 def test_a_log_without_a_symbol_table_and_two_tables_are_refused(tmp_path):
     table = written(tmp_path, FIRST, SECOND)
-    (tmp_path / "other.sts").write_text(TABLE)
+    (tmp_path / "other.sts").write_text(SYMBOL_TABLE)
     with pytest.raises(InputError, match=r"2 symbol tables \(jacobi\.sts, other\.sts\); name one"):
         read_trace(tmp_path)
     table.unlink()
@@ -231,4 +232,4 @@ def test_malformed_events_are_skipped_if_that_is_wanted(tmp_path):
     table = written(tmp_path, FIRST, SECOND.replace("2 4 5 126", "2 4 99 126"))
     trace = read_trace(table, skip_bad=True)
     assert trace.skipped == (f"{tmp_path}/jacobi.1.log:5:5: entry method 99 is not in jacobi.sts",)
-    assert any("1 execution ended without a beginning" in note for note in trace.notes)
+    assert any("1 execution without a beginning: left out" in note for note in trace.notes)

@@ -299,7 +299,7 @@ def paraver(folder: Path) -> dict[str, Input]:
     }
 
 
-STS = b"""PROJECTIONS_ID
+SYMBOL_TABLE = b"""PROJECTIONS_ID
 VERSION 11.0
 PROCESSORS 2
 SMPMODE 1 1
@@ -330,8 +330,8 @@ def projections(folder: Path) -> dict[str, Input]:
     """Return logs of Charm++, the second one of a thread that communicates or of a PE."""
     second = PROJECTIONS_LOG.replace(b" 1 0 80 ", b" 1 1 80 ")
     logs = {"run.0.log": PROJECTIONS_LOG, "run.1.log": second}
-    one_process = STS.replace(b"SMPMODE 1 1", b"TOTAL_PAPI_EVENTS 0")
-    return {"threads": {"run.sts": STS, **logs}, "one": {"run.sts": one_process, **logs}}
+    one_process = SYMBOL_TABLE.replace(b"SMPMODE 1 1", b"TOTAL_PAPI_EVENTS 0")
+    return {"threads": {"run.sts": SYMBOL_TABLE, **logs}, "one": {"run.sts": one_process, **logs}}
 
 
 OTF2 = """

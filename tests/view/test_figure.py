@@ -75,13 +75,13 @@ def with_bounds(run, path, area):
 
 
 WORKERS, DURATIONS_S = (2, 12, 64), (3e-6, 0.1, 400.0)
-SHARES = ((0.3, 0.95), (0.97, 0.96), (0.02, 0.03))
+BOUND_SHARES = ((0.3, 0.95), (0.97, 0.96), (0.02, 0.03))
 
 
 @pytest.mark.parametrize(
     ("workers", "duration_s", "shares"),
     [  # each two values together
-        (workers, duration_s, SHARES[(i + j) % 3])
+        (workers, duration_s, BOUND_SHARES[(i + j) % 3])
         for i, workers in enumerate(WORKERS)
         for j, duration_s in enumerate(DURATIONS_S)
     ],

@@ -44,13 +44,13 @@ BROADCAST: Final = "20"
 MULTICAST: Final = "21"
 SENDS: Final = (CREATION, BROADCAST, MULTICAST)
 """Types of events that send a message."""
-STATES: Final = {
+PE_STATES: Final = {
     "8": "writing the log", "14": "idle", "16": "packing messages", "18": "unpacking messages",
 }  # fmt: skip
 """States of a PE by the type of the event that begins them; the next type ends them."""
-BEGIN_OF_STATE: Final = {str(int(begin) + 1): begin for begin in STATES}
+BEGIN_OF_STATE: Final = {str(int(begin) + 1): begin for begin in PE_STATES}
 """Type of the event that ends a state -> type of the one that begins it."""
-OTHERS_WITH_TIME: Final = {BEGIN_COMPUTATION, END_COMPUTATION, *STATES, *BEGIN_OF_STATE}
+OTHERS_WITH_TIME: Final = {BEGIN_COMPUTATION, END_COMPUTATION, *PE_STATES, *BEGIN_OF_STATE}
 """Types of events that have only their time, and the PE."""
 IGNORED: Final = {
     "4": "queued messages", "5": "messages taken from a queue", "10": "received messages",
@@ -62,7 +62,7 @@ IGNORED: Final = {
 }  # fmt: skip
 """Types of events that are counted only."""
 WITHOUT_END: Final = "without an end: the begin of the next one counts"
-UNBEGUN: Final = "ended without a beginning, and left out"
+WITHOUT_BEGINNING: Final = "without a beginning: left out"
 WRONG_SENDER: Final = "with a wrong sender: their messages tell the right one"
 NO_MESSAGE: Final = "without a message in the logs: they wait for their chare only"
 LOCAL_EVENT: Final = -1
@@ -76,7 +76,7 @@ RUNTIME_ENTRY: Final = "SDAG_RTS"
 REDUCTION_MESSAGE: Final = "CkReductionMsg"
 """Type of the messages that carry what the chares of a PE contributed to a reduction."""
 
-SETTINGS: Final = ("VERSION", "PROCESSORS", "SMPMODE", "TOTAL_PAPI_EVENTS")
+NUMERIC_SETTINGS: Final = ("VERSION", "PROCESSORS", "SMPMODE", "TOTAL_PAPI_EVENTS")
 """First words of the lines of a symbol table with the numbers that are used."""
 NUMBER: Final = re.compile(r"-?\d{1,9}(\.\d{1,9})?", re.ASCII)
 """A number in a symbol table."""
@@ -256,11 +256,11 @@ class _Reader:
             pe.begin_us = time_us
         elif kind == END_COMPUTATION:
             pe.end_us = time_us
-        elif kind in STATES:
+        elif kind in PE_STATES:
             pe.since_us[kind] = time_us
         else:
             begin = BEGIN_OF_STATE[kind]
-            pe.states_us[STATES[begin]] += max(0, time_us - pe.since_us.pop(begin, time_us))
+            pe.states_us[PE_STATES[begin]] += max(0, time_us - pe.since_us.pop(begin, time_us))
 
     def _send(self, pe: _Pe, text: str, line: int) -> None:
         numbers = self._numbers(text, 6, pe.path, line)
@@ -309,7 +309,7 @@ class _Reader:
         if numbers is None:
             return
         if pe.running is None:
-            self._counts[UNBEGUN] += 1
+            self._counts[WITHOUT_BEGINNING] += 1
             return
         start_us, end_us = pe.running.start_us, numbers[2]
         if end_us < start_us:
@@ -493,7 +493,7 @@ def _continue(done: list[_Execution], begun: _Execution) -> None:
     if begun.event == LOCAL_EVENT:
         begun.after.append(done[-1])
         return
-    # What a local call interrupted begins anew, with the same message.
+    # An execution that a local call interrupted is logged again after it, with the same message.
     for earlier in done[-MAX_NESTED:]:
         if earlier.began_with() == begun.began_with():
             begun.after += [earlier, done[-1]]
@@ -532,7 +532,7 @@ def _symbols(table: Path) -> _Symbols:
     entries: dict[int, _Entry] = {}
     for line, text in enumerate(read_text(table).splitlines(), 1):
         words = text.split()
-        if len(words) > 1 and words[0] in SETTINGS:
+        if len(words) > 1 and words[0] in NUMERIC_SETTINGS:
             numbers = _numbers_of(table, line, words[1:3])
             settings[words[0]] = numbers[0], int(numbers[-1]), line
         elif words[:2] == ["ENTRY", "CHARE"] and len(words) > 5:
@@ -544,7 +544,9 @@ def _symbols(table: Path) -> _Symbols:
             numbers = _numbers_of(table, line, [words[1], words[-1] if has_dimensions else "-1"])
             name = " ".join(words[2:-1] if has_dimensions else words[2:])
             chares[int(numbers[0])] = name.strip('"').removeprefix("::"), numbers[1] >= 1
-    version, _, line = settings.get("VERSION", (0.0, 0, 1))
+    if "VERSION" not in settings:
+        raise InputError(f"{table}:1: no line VERSION; legal: a symbol table for Projections")
+    version, _, line = settings["VERSION"]
     if version < OLDEST_VERSION:
         raise InputError(
             f"{table}:{line}: version {version:g} of the logs; legal: {OLDEST_VERSION:g} and newer"

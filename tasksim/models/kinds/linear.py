@@ -13,7 +13,7 @@ from tasksim.base.arguments import all_of, finite_number
 from tasksim.base.documents.json_document import to_data
 from tasksim.base.errors import InputError, ModelError, expect, unknown
 from tasksim.base.extras import needed_for
-from tasksim.models import WEIGHTS, Weights
+from tasksim.models import FIT_WEIGHTS, Weights
 from tasksim.models.fitted import columns
 from tasksim.models.forms import LANGUAGES, LinearForm, source
 from tasksim.models.kernelmodel import KernelModel, domain_of, fit_report, nothing_reported
@@ -354,8 +354,8 @@ class LinearModel(KernelModel):
         return self.linear().floored(self._table(parameters))
 
     def _fit(self, samples: Samples) -> Bools:
-        if self.weights not in WEIGHTS:
-            raise unknown("weights", str(self.weights), WEIGHTS)
+        if self.weights not in FIT_WEIGHTS:
+            raise unknown("weights", str(self.weights), FIT_WEIGHTS)
         kept = inliers(samples, samples.configurations()[1], self.fence)
         used = samples.select(kept)
         rows, group = used.configurations()

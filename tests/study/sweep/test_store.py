@@ -136,7 +136,7 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_study_is_finished_after_many_murders(study_file, undisturbed, tmp_path, executor):
-    """Of the command or of a process of it, at any moment; or the disk is full.
+    """The command or one of its processes is killed at any moment, or the disk is full.
 
     The store is one for all executors: the first one sees each kind of murder, the others one each.
     """
