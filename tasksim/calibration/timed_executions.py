@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.threadclock import has_thread_clock
+from tasksim.native.displacement import displaced_share
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.pulse import relative_pulse
 from tasksim.run.disturbance import (
     BLOCKING_SHARE,
     CLOCK_TICK_S,
     crowding_at,
+    crowding_weights,
     own_s,
-    pulse_weights,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class ExecutionTimes(NamedTuple):
         computes = usual <= BLOCKING_SHARE
         factors = np.ones(count)
         if computes:
-            weights = pulse_weights([kernel])[0]
+            weights = crowding_weights([kernel], displaced_share())[0]
             factors = crowding_at(uses.pulse[:count], uses.beat[:count], weights)
         return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, factors)
 

@@ -279,7 +279,7 @@ class Selection(ctypes.Structure):
     _fields_ = _fields(
         "i:kernels,quantile_count,least,counts,spread,company,rehearse,draws d:tolerance"
         " p:of_task,quantiles,sample_ptr,sample_s,told_s,profile,twister,measured,measured_task"
-        ",measured_s,safe_ptr,safe_target,safe_source,safe_bytes,idle,pulse_weights"
+        ",measured_s,safe_ptr,safe_target,safe_source,safe_bytes,idle,crowding_weights"
         " d:max_pulse,max_twin_pulse,max_beat,beat_exponent"
     )
 
@@ -374,6 +374,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "native_keep_processor_times": (None, [c_void_p, c_void_p]),
     "pulse": (Reading, []),
     "pulses": (c_int64, [c_double, c_double, c_int64, c_void_p, POINTER(c_double)]),
+    "cold_reads": (c_int64, [c_int64, c_double, c_int64, c_void_p]),
     "native_free": (None, [c_void_p]),
     "native_sleepers": (POINTER(c_int8), [c_void_p]),
     "native_pusher": (c_int64, [c_void_p]),

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // Raise this number whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 23
+#define TASKSIM_CORE_VERSION 24
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -340,7 +340,8 @@ typedef struct {
   void *const *safe_source;
   const int64_t *safe_bytes;
   const tasksim_reading *idle;  // workers; null: no pulses are taken
-  const double *pulse_weights;  // kernels x 2: to max_pulse, and beyond to max_twin_pulse
+  // Kernels x 3: weights of pulses to max_pulse, and beyond to max_twin_pulse, and a factor.
+  const double *crowding_weights;
   double max_pulse, max_twin_pulse, max_beat, beat_exponent;
 } tasksim_selection;
 
@@ -456,6 +457,10 @@ TASKSIM_API tasksim_reading tasksim_pulse(void);
 // monotonic clock, and the longest time from one to the next; returns their number.
 TASKSIM_API int64_t tasksim_pulses(double begin_s, double end_s, int64_t most,
                                    tasksim_reading *pulses, double *longest_gap_s);
+// Durations of *count* reads of as many bytes, in seconds, 3 each: near, after a pause, and in no
+// cache; returns *count*, or 0 if this processor cannot tell.
+TASKSIM_API int64_t tasksim_cold_reads(int64_t bytes, double pause_s, int64_t count,
+                                       double *seconds);
 
 // Selective runs: like native runs, but every task has a function, and the scheduler is the core's.
 TASKSIM_API void *tasksim_selective_new(const void *graph, const void *platform,

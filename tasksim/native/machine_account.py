@@ -77,6 +77,7 @@ def disturbance_of(
     if len(known) < len(accounts) or shares_cores or not has_thread_clock():
         return None
     from tasksim.native.caches import last_cache_bytes
+    from tasksim.native.displacement import displaced_share
     from tasksim.run.record import Disturbance
 
     return Disturbance(
@@ -86,6 +87,7 @@ def disturbance_of(
         throttled_s=machine.throttled_s,
         pressure_s=machine.pressure_s,
         cache_bytes=last_cache_bytes(),
+        displaced_share=displaced_share(),
     )
 
 

@@ -109,10 +109,10 @@ class CoreState:
         self.due_s = -inf
 
     def read(self, now_s: float) -> tuple[float, float]:
-        """Read them; return the means of these and of the last ones."""
-        pulse, beat = self._pulse()
-        now = max(pulse, 1.0), max(beat, 1.0)  # an unknown beat remains NaN
-        mean = (self.last[0] + now[0]) / 2, (self.last[1] + now[1]) / 2
+        """Read them; return the means of these and of the last ones, at least 1."""
+        now = self._pulse()
+        pulse, beat = ((last + read) / 2 for last, read in zip(self.last, now, strict=True))
+        mean = max(pulse, 1.0), max(beat, 1.0)  # an unknown beat remains NaN
         self.last, self.due_s = now, now_s + PULSE_INTERVAL_S
         return mean
 

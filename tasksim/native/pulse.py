@@ -64,12 +64,13 @@ START_S: Final = 0.2e-3
 """Time for one more thread to start, in seconds."""
 MAX_GAP_S: Final = 2e-4
 """Longest time between two pulses of a thread that kept its core, in seconds."""
-IDLE_QUANTILE: Final = 0.1
-"""Quantile of the pulses of a measurement that counts as idle: single ones may be wrong."""
+OUTER_SHARE: Final = 0.05
+"""Share of a window's smallest readings, and of its largest, that do not count: an interruption
+lengthens single ones."""
 MIN_WORKING_SHARE: Final = 0.9
 """Smallest share of the threads that have to keep their cores in a measurement."""
 MIN_PULSES: Final = 100
-"""Smallest number of pulses that have such a quantile."""
+"""Smallest number of pulses that have such a mean."""
 MAX_PULSES: Final = 10_000
 """Largest number of pulses of a measurement."""
 MAX_DIFFERENCE: Final = 0.02
@@ -201,12 +202,22 @@ def _measured(cores: Sequence[int], least_s: float, most_s: float) -> Floats | N
         idle = np.full((1, len(cores), 2), np.inf)
         for number, each in enumerate(_pulses(cores, begin_s, begin_s + WINDOW_S)):
             if len(each) >= MIN_PULSES:
-                idle[0, number] = np.quantile(each, IDLE_QUANTILE, axis=0)
+                idle[0, number] = _inner_mean(each)
         # A thread that loses its core leaves its part of it to a worker on the same one.
         if np.isfinite(idle).mean() >= MIN_WORKING_SHARE:
             smallest = np.sort(np.concatenate([smallest, idle]), axis=0)[:EQUAL_WINDOWS]
         now_s = perf_counter()
     return smallest[0] if np.isfinite(smallest[0]).all() else None
+
+
+def _inner_mean(readings: Floats) -> Floats:
+    """Return the mean of pulses and beats, [readings, 2], without the outer ones.
+
+    Medians would be multiples of the clock's steps, which are 10 to 40 ns on many processors.
+    """
+    outer = int(OUTER_SHARE * len(readings))
+    inner: Floats = np.sort(readings, axis=0)[outer : len(readings) - outer].mean(axis=0)
+    return inner
 
 
 def _are_equal(pulses: Floats) -> bool:
@@ -218,7 +229,7 @@ def _are_equal(pulses: Floats) -> bool:
 def _note_path() -> Path:
     """Return the file of this user's machines: machine -> day -> cores -> idle states."""
     folder = os.environ.get("XDG_CACHE_HOME")
-    return (Path(folder) if folder else Path.home() / ".cache") / "tasksim" / "idle-cores.json"
+    return (Path(folder) if folder else Path.home() / ".cache") / "tasksim" / "idle-states.json"
 
 
 def _machine() -> str:

@@ -36,6 +36,7 @@ __all__ = [
     "crowded_share",
     "crowding",
     "crowding_at",
+    "crowding_weights",
     "disturbance_account",
     "disturbance_summary",
     "has_processor_times",
@@ -47,7 +48,6 @@ __all__ = [
     "others_share",
     "others_task_share",
     "own_s",
-    "pulse_weights",
     "undisturbed_s",
     "with_core_s",
     "worst_share",
@@ -87,12 +87,14 @@ several sizes would show that as such a cost."""
 LATER_TASKS: Final = 10
 """Number of tasks after an interrupted one that pay for it, too. Data that none of these uses were
 not near before, either."""
-COLD_S_PER_BYTE: Final = 250e-12
-"""Additional time of a task per byte of its data if others had its core or filled its caches
-before it, in seconds. Measured with 2,450 runs of tiled Cholesky, LU and QR, with tiles of 128 to
-256 and 7 to 150 MB of data, and of the fast multipole method, alone and beside one and two
-processes per core, on two virtual cores of a Xeon (Sapphire Rapids)."""
-MAX_COLD_SHARE: Final = 0.135
+COLD_S_PER_BYTE: Final = (100e-12, 250e-12)
+"""Additional time of a task of an own kernel per byte of its data if others had its core before it,
+in seconds, beside an idle and a busy hyper-thread of the core. The latter and those below were
+measured with 2,450 runs of tiled Cholesky, LU and QR, with tiles of 128 to 256 and 7 to 150 MB of
+data, and of the fast multipole method, alone and beside one and two processes per core, on two
+virtual cores of a Xeon (Sapphire Rapids); the former with 6,100 such runs on two cores of an AMD
+EPYC (Zen 5), beside processes that used 0 to 32 MiB of data."""
+MAX_COLD_SHARE: Final = (0.055, 0.135)
 """Largest share of a task that cold data cost, in the same runs: a processor fetches most data
 while it computes with others."""
 CACHE_BYTES: Final = 32 * 2**20
@@ -102,13 +104,28 @@ of 32 MiB, Cholesky of 302 MB and LU of 75 MB pay nothing; beside one of 260 MiB
 pays in full."""
 COLD_SHARES: Final = MappingProxyType(
     {
-        "trsm": 0.09, "trsm_ru": 0.08, "trsm_ll": 0.09, "tpqrt": 0.1, "geqrt": 0.11,
-        "gemqrt": 0.115, "getrf": 0.115, "tpmqrt": 0.14, "gemm": 0.155, "potrf": 0.16, "syrk": 0.17,
-        "M2L_in": 0.1, "M2L_out": 0.12, "P2P_out": 0.02,
+        "gemm": (0.07, 0.155), "syrk": (0.055, 0.17), "potrf": (0.07, 0.16),
+        "getrf": (0.05, 0.115),
+        "trsm": (0.06, 0.09), "trsm_ru": (0.045, 0.08), "trsm_ll": (0.03, 0.09),
+        "geqrt": (0.03, 0.11), "gemqrt": (0.0, 0.115), "tpqrt": (0.01, 0.1),
+        "tpmqrt": (0.02, 0.14),
+        "M2L_in": (0.04, 0.1), "M2L_out": (0.04, 0.12), "M2M": (0.05, 0.1), "L2L": (0.0, 0.1),
+        "P2M": (0.0, 0.08), "L2P": (0.0, 0.08), "P2P_in": (0.0, 0.01), "P2P_out": (0.005, 0.02),
     }
 )  # fmt: skip
-"""Share of a task that cold data cost shipped kernels, in the same runs, where it is another than
-that by bytes: M2L's operators are data of no task."""
+"""Share of a task that cold data cost shipped kernels, in the same runs, beside an idle and a busy
+hyper-thread: whoever uses it fills the core's own caches. QR loses less than by bytes, as its
+workers do not keep each other from memory while others have their cores."""
+BUSY_PULSE: Final = 1.5
+"""Mean pulse of a run beside busy hyper-threads: that of the runs on the Xeon."""
+DISPLACEMENT_WEIGHT: Final = 0.11
+"""Additional time of a task, relative to itself, if others displace all data near its core within
+6 ms. On the EPYC, the slope over the displaced share of the last seconds is the same for Cholesky,
+LU, QR and the fast multipole method, in calm and beside others."""
+DISPLACEMENT_WEIGHTS: Final = MappingProxyType(
+    {"P2P_in": 0.0, "P2P_out": 0.0, "P2M": 0.0, "L2P": 0.0}
+)
+"""The same of kernels that it does not make longer: their data are in the core's own caches."""
 PULSE_WEIGHT: Final = 0.52
 """Additional time of a task per additional time of work that fills the core, both relative to an
 idle core, in the same runs; of kernels without a weight of their own."""
@@ -124,9 +141,10 @@ PULSE_WEIGHTS: Final = MappingProxyType(
 and P2M fill the core. With tiles of 128, 192 and 256, beside loads and without, most weights are
 the same to within .1. With them, runs of P2P differ by 5 % instead of 12, runs of L2P by 4 instead
 of 8."""
-BEAT_EXPONENT: Final = 2.0
-"""Exponent of the beat in the time of a task, in the same runs: a processor that is short of power
-slows vector code down more than the chain of single steps that tells the beat."""
+BEAT_EXPONENT: Final = 1.5
+"""Exponent of the beat in the time of a task. A processor that is short of power slows vector code
+down more than the chain of single steps that tells the beat: it was 2 in the runs on the Xeon, and
+1 in those on the EPYC."""
 MAX_PULSE: Final = 2.0
 """Largest pulse that counts for most kernels: two hyper-threads that share a core take twice as
 long each."""
@@ -201,10 +219,11 @@ def undisturbed_s(run: Run, graph: TaskGraph | None = None) -> Floats:
 def crowding(run: Run) -> Floats:
     """Return the factor by which others on the same processor made each task longer.
 
-    They use the other hyper-thread of its core, or slow its clock. 1 for tasks that wait, and where
-    it is unknown.
+    They use the other hyper-thread of its core, slow its clock, or displace its data. 1 for tasks
+    that wait, and where it is unknown.
     """
-    weights = pulse_weights(run.kernel_names)
+    displaced_share = None if run.disturbance is None else run.disturbance.displaced_share
+    weights = crowding_weights(run.kernel_names, displaced_share)
     factors = crowding_at(run.tasks.pulse, run.tasks.beat, weights[run.tasks.kernel])
     if not (factors > 1.0).any():
         return factors
@@ -212,28 +231,38 @@ def crowding(run: Run) -> Floats:
     return np.where((usual <= BLOCKING_SHARE)[kernel], factors, 1.0)
 
 
-def pulse_weights(kernels: Sequence[str]) -> Floats:
-    """Return the weights of pulses in tasks of *kernels*, (n, 2): up to 2, and beyond."""
+def crowding_weights(kernels: Sequence[str], displaced_share: float | None = None) -> Floats:
+    """Return what tells the crowding of tasks of *kernels* at a pulse and a beat, (n, 3).
+
+    The first two are the weights of pulses up to 2, and beyond; the third is the factor by which
+    tasks are longer if others displace so large a share of their data; None: unknown.
+    """
     of_each = [
-        (PULSE_WEIGHTS.get(kernel, PULSE_WEIGHT), TWIN_WEIGHTS.get(kernel, 0.0))
+        (
+            PULSE_WEIGHTS.get(kernel, PULSE_WEIGHT),
+            TWIN_WEIGHTS.get(kernel, 0.0),
+            1.0 + (displaced_share or 0.0) * DISPLACEMENT_WEIGHTS.get(kernel, DISPLACEMENT_WEIGHT),
+        )
         for kernel in kernels
     ]
-    return np.array(of_each).reshape(-1, 2)
+    return np.array(of_each).reshape(-1, 3)
 
 
 def crowding_at(pulse: Floats, beat: Floats, weights: Floats | None = None) -> Floats:
     """Return the crowding of computing tasks at each *pulse* and *beat*; NaN: unknown.
 
-    *weights*, by task or for all of them, are those of their kernels (:func:`pulse_weights`); by
+    *weights*, by task or for all of them, are those of their kernels (:func:`crowding_weights`); by
     default those of kernels that are not shipped.
     """
     if weights is None:
-        weights = pulse_weights([""])[0]
+        weights = crowding_weights([""])[0]
+    displaced = np.where(np.isfinite(pulse), weights[..., 2], 1.0)
     slower = np.clip(np.nan_to_num(beat, nan=1.0), 1.0, MAX_BEAT) ** BEAT_EXPONENT
     known = np.nan_to_num(pulse, nan=1.0)
     fuller = np.clip(known, 1.0, MAX_PULSE) - 1.0
     beyond = np.clip(known, MAX_PULSE, MAX_TWIN_PULSE) - MAX_PULSE
-    return slower * (1.0 + weights[..., 0] * fuller + weights[..., 1] * beyond)
+    full = 1.0 + weights[..., 0] * fuller + weights[..., 1] * beyond
+    return displaced * slower * full
 
 
 def with_core_s(run: Run, graph: TaskGraph | None = None) -> Floats:
@@ -278,14 +307,28 @@ def _cold_s(run: Run, graph: TaskGraph, own: Floats) -> Floats | float:
         return 0.0
     from tasksim.graph.reuse import task_bytes
 
-    by_kernel = np.array([COLD_SHARES.get(name, np.nan) for name in run.kernel_names])
+    beside = np.array([1.0 - (busy := _busy_share(run)), busy])
+    unknown = (np.nan, np.nan)
+    by_kernel = np.array([COLD_SHARES.get(name, unknown) for name in run.kernel_names]) @ beside
     cold_share = by_kernel[run.tasks.kernel]
     by_bytes_s = np.minimum(
-        COLD_S_PER_BYTE * task_bytes(graph)[run.tasks.task], MAX_COLD_SHARE * own
+        np.dot(COLD_S_PER_BYTE, beside) * task_bytes(graph)[run.tasks.task],
+        np.dot(MAX_COLD_SHARE, beside) * own,
     )
     used_bytes = float(graph.handle_size[np.unique(graph.access_handle)].sum())
     near_alone = float(np.clip(2.0 - used_bytes / (told.cache_bytes or CACHE_BYTES), 0.0, 1.0))
-    return share * near_alone * np.where(np.isnan(cold_share), by_bytes_s, cold_share * own)
+    cold_s: Floats = np.where(np.isnan(cold_share), by_bytes_s, cold_share * own)
+    return share * near_alone * cold_s
+
+
+def _busy_share(run: Run) -> float:
+    """Return for how much of *run* others used its cores' other hyper-threads; .5 if unknown."""
+    pulses = run.tasks.pulse
+    known = np.isfinite(pulses)
+    if not known.any():
+        return 0.5
+    mean = np.average(np.clip(pulses[known], 1.0, MAX_PULSE), weights=run.tasks.duration_s[known])
+    return float(np.clip((mean - 1.0) / (BUSY_PULSE - 1.0), 0.0, 1.0))
 
 
 def _later_shares(run: Run) -> Floats:

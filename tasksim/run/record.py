@@ -44,7 +44,14 @@ _LIBRARIES = ("tasksim", "numpy", "scipy", "simpy")
 
 STEAL_TICK_S: Final = 0.01
 """Resolution of the reported host time, in seconds: one tick may precede the run."""
-MACHINE_FACTS: Final = ("steal_s", "throttled_s", "alone_s", "pressure_s", "cache_bytes")
+MACHINE_FACTS: Final = (
+    "steal_s",
+    "throttled_s",
+    "alone_s",
+    "pressure_s",
+    "cache_bytes",
+    "displaced_share",
+)
 """Fields after those of the workers."""
 
 RunKind = Literal["simulated", "native"]
@@ -92,6 +99,9 @@ class Disturbance:
         Time in which any thread of the machine was ready and had no core.
     cache_bytes : float or None
         Size of the machine's last-level cache.
+    displaced_share : float or None
+        Share of the data near a core that others displace within 6 ms
+        (:mod:`tasksim.native.displacement`).
     """
 
     waited_s: tuple[float | None, ...]
@@ -101,6 +111,7 @@ class Disturbance:
     alone_s: float | None = None
     pressure_s: float | None = None
     cache_bytes: float | None = None
+    displaced_share: float | None = None
 
     @property
     def total_s(self) -> float:

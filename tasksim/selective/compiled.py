@@ -27,6 +27,7 @@ from tasksim.native.compiled import (
     program_structure,
     record_of,
 )
+from tasksim.native.displacement import displaced_share
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
 from tasksim.run.disturbance import (
@@ -34,7 +35,7 @@ from tasksim.run.disturbance import (
     MAX_BEAT,
     MAX_PULSE,
     MAX_TWIN_PULSE,
-    pulse_weights,
+    crowding_weights,
 )
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
@@ -232,8 +233,9 @@ class CompiledAccount:
             company=1,
             rehearse=1,
             idle=None if self._idle is None else column(self._idle, np.float64),
-            pulse_weights=column(
-                pulse_weights([found.kernel for found in rules.found]), np.float64
+            crowding_weights=column(
+                crowding_weights([found.kernel for found in rules.found], displaced_share()),
+                np.float64,
             ),
             max_pulse=MAX_PULSE,
             max_twin_pulse=MAX_TWIN_PULSE,

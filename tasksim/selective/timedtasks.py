@@ -20,10 +20,11 @@ from tasksim.core import interface
 from tasksim.core.library import status
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, kernel_failure, program_structure
+from tasksim.native.displacement import displaced_share
 from tasksim.native.processor_time import CoreState, ThreadClock, UsualLoss
 from tasksim.native.pulse import relative_pulse
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S, crowding_at, pulse_weights
+from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S, crowding_at, crowding_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,7 +69,7 @@ class TimedTasks:
         ] * workers
         """Per worker: a clock of its task's processor time, and the reading before the task."""
         self._usual = [UsualLoss() for _ in program.graph.kernels]
-        self._weights = pulse_weights(program.graph.kernels)
+        self._weights = crowding_weights(program.graph.kernels, displaced_share())
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
         self._in_core = [False] * len(program.graph)

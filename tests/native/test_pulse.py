@@ -21,7 +21,7 @@ def notes(monkeypatch, tmp_path):
     """Return the file of notes of a user who has run nothing so far."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(pulse, "_known", {})
-    return tmp_path / "tasksim" / "idle-cores.json"
+    return tmp_path / "tasksim" / "idle-states.json"
 
 
 DAY_OF_USE = date(2026, 11, 30)
@@ -44,7 +44,7 @@ def told(monkeypatch):
 
     def measured(cores, begin_s, end_s):
         of = found.pop(0) if len(found) > 1 else found[0]
-        return [np.full((pulse.MIN_PULSES if each else 0, 2), (each, each / 10)) for each in of]
+        return [np.full((pulse.MIN_PULSES if each else 0, 2), (each, each / 8)) for each in of]
 
     monkeypatch.setattr(pulse, "_pulses", measured)
     monkeypatch.setattr(pulse, "perf_counter", count(0.0, 0.1).__next__)
@@ -58,11 +58,11 @@ def again():
 
 
 def idle_pulses(workers):
-    """Return the idle pulses of the cores of a run; the beats are tenths of them."""
+    """Return the idle pulses of the cores of a run; the beats are eighths of them."""
     found = idle_cores(workers)
     if found is None:
         return None
-    assert [each.beat_s for each in found] == [each.pulse / 10 for each in found]
+    assert [each.beat_s for each in found] == [each.pulse / 8 for each in found]
     return [each.pulse for each in found]
 
 
@@ -71,7 +71,7 @@ def test_the_smallest_of_all_measurements_counts(told, notes):
     assert idle_pulses(1) == [2.0]
     name = str(usable_cores()[0])
     noted = json.loads(notes.read_text())
-    assert noted == {pulse._machine(): {DAY_OF_USE.isoformat(): {name: [[2.0, 0.2]]}}}
+    assert noted == {pulse._machine(): {DAY_OF_USE.isoformat(): {name: [[2.0, 0.25]]}}}
 
 
 def test_later_processes_know_of_a_smaller_one(told, notes):
@@ -192,8 +192,8 @@ def test_of_ten_threads_nine_have_to_keep_their_cores(told, notes, monkeypatch):
 
 
 def test_pulses_that_differ_are_measured_until_the_smallest_returns(told):
-    told[:] = [[3.0], [2.9], [2.8], [2.7], [2.6]]
-    assert idle_pulses(1) == [2.6]
+    told[:] = [[3.0], [2.875], [2.75], [2.625], [2.5]]
+    assert idle_pulses(1) == [2.5]
 
 
 def test_enough_equal_pulses_are_the_smallest(told):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
 from tasksim.run.disturbance import (
     BEAT_EXPONENT,
+    BUSY_PULSE,
     COLD_S_PER_BYTE,
     COLD_SHARES,
+    DISPLACEMENT_WEIGHT,
     MAX_BEAT,
     MAX_COLD_SHARE,
     MAX_TWIN_PULSE,
@@ -25,12 +28,12 @@ from tasksim.run.disturbance import (
     crowded_share,
     crowding,
     crowding_at,
+    crowding_weights,
     disturbance_account,
     disturbance_summary,
     others_between_s,
     others_share,
     others_task_share,
-    pulse_weights,
     undisturbed_s,
     with_core_s,
     worst_share,
@@ -106,7 +109,7 @@ def test_others_on_the_processor_cost_kernels_that_fill_their_core_most():
 
 
 def test_only_kernels_that_slow_their_like_pay_for_pulses_beyond_two():
-    gemm, p2p = pulse_weights(["gemm", "P2P_in"])
+    gemm, p2p = crowding_weights(["gemm", "P2P_in"])
     pulse, beat = np.array([2.0, MAX_TWIN_PULSE, 9.0]), np.full(3, np.nan)
     assert np.ptp(crowding_at(pulse, beat, gemm)) == 0.0
     alike = crowding_at(pulse, beat, p2p)
@@ -114,9 +117,21 @@ def test_only_kernels_that_slow_their_like_pay_for_pulses_beyond_two():
     assert alike[2] == alike[1]
 
 
+@pytest.mark.parametrize(("displaced_share", "expected"), [(None, 0.0), (0.0, 0.0), (0.5, 0.5)])
+def test_data_that_others_displace_lengthen_the_tasks_that_need_them(
+    make, displaced_share, expected
+):
+    run = a_run(make, [0.0, 0.0], [0, 0])
+    told = Disturbance((0.0,), (0,), displaced_share=displaced_share)
+    run = replace(run, tasks=replace(run.tasks, pulse=[1.0, np.nan]), disturbance=told)
+    assert crowding(run) == pytest.approx([1.0 + expected * DISPLACEMENT_WEIGHT, 1.0])
+    assert (crowding(replace(run, kernel_names=("potrf", "P2P_in"))) == 1.0).all()
+
+
 def test_a_kernel_that_waits_does_not_mind_others_on_the_processor(make):
     run = a_run(make, [1.0, 1.0, 1.0], [0, 0, 0])
-    run = replace(run, tasks=replace(run.tasks, pulse=[2.0] * 3))
+    told = Disturbance((0.0,), (0,), displaced_share=1.0)
+    run = replace(run, tasks=replace(run.tasks, pulse=[2.0] * 3), disturbance=told)
     assert undisturbed_s(run) == pytest.approx([2.0, 2.0, 2.0])
 
 
@@ -359,11 +374,25 @@ def test_data_that_left_the_cache_while_others_had_the_core_are_no_work(
         a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,), cache_bytes=cache_bytes)
     )
     near_others_share = 0.5 * near_share
-    of_gemm = near_others_share * COLD_SHARES["gemm"]
+    of_gemm = near_others_share * fmean(COLD_SHARES["gemm"])
     assert undisturbed_s(run, graph) == pytest.approx([1.0 - of_gemm])
     run = replace(run, kernel_names=("potrf", "somebody's"))
-    by_bytes_s = near_others_share * COLD_S_PER_BYTE * data_bytes
+    by_bytes_s = near_others_share * fmean(COLD_S_PER_BYTE) * data_bytes
     assert undisturbed_s(run, graph) == pytest.approx([1.0 - by_bytes_s])
+
+
+@pytest.mark.parametrize(
+    ("pulse", "busy_share"),
+    [(1.0, 0.0), ((1.0 + BUSY_PULSE) / 2, 0.5), (BUSY_PULSE, 1.0), (9.0, 1.0)],
+)
+def test_cold_data_cost_more_beside_busy_hyper_threads(make, pulse, busy_share):
+    builder = tasksim.GraphBuilder("one task")
+    builder.insert("gemm", tasksim.RW(builder.handle("a", 1_000_000)))
+    run = replace(a_run(make, [1.0], [1]), disturbance=Disturbance((1.0,), (1,)))
+    run = replace(run, tasks=replace(run.tasks, pulse=[pulse]))
+    beside_idle, beside_busy = COLD_SHARES["gemm"]
+    share = beside_idle + busy_share * (beside_busy - beside_idle)
+    assert with_core_s(run, builder.build()) == pytest.approx([1.0 - 0.5 * share])
 
 
 def test_cold_data_cost_a_part_of_a_task_at_most(make):
@@ -375,7 +404,7 @@ def test_cold_data_cost_a_part_of_a_task_at_most(make):
     run = replace(run, kind="native", tasks=tasks, disturbance=Disturbance((1e-3,), (1,)))
     run = replace(run, kernel_names=("potrf", "somebody's"))
     found = undisturbed_s(run, builder.build())
-    assert found == pytest.approx([1e-3 * (1.0 - 0.5 * MAX_COLD_SHARE)])
+    assert found == pytest.approx([1e-3 * (1.0 - 0.5 * fmean(MAX_COLD_SHARE))])
 
 
 def test_tasks_of_other_workers_do_not_pay(make):

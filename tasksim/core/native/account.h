@@ -54,13 +54,15 @@ class Crowding {
   explicit Crowding(const tasksim_selection &given)
       : max_pulse_(given.max_pulse), max_twin_pulse_(given.max_twin_pulse),
         max_beat_(given.max_beat), beat_exponent_(given.beat_exponent),
-        weights_(given.pulse_weights) {}
+        weights_(given.crowding_weights) {}
 
   double operator()(Reading core, int kernel) const {
     const double slower = std::pow(within(core.beat_s, 1.0, max_beat_), beat_exponent_);
     const double fuller = within(core.pulse, 1.0, max_pulse_) - 1.0;
     const double beyond = within(core.pulse, max_pulse_, max_twin_pulse_) - max_pulse_;
-    return slower * (1.0 + weights_[2 * kernel] * fuller + weights_[2 * kernel + 1] * beyond);
+    const double *const weights = weights_ + 3 * kernel;
+    const double displaced = core.pulse == core.pulse ? weights[2] : 1.0;  // else it is unknown
+    return displaced * slower * (1.0 + weights[0] * fuller + weights[1] * beyond);
   }
 
  private:
@@ -69,7 +71,7 @@ class Crowding {
   }
 
   const double max_pulse_, max_twin_pulse_, max_beat_, beat_exponent_;
-  const double *const weights_;  // two by kernel
+  const double *const weights_;  // three by kernel
 };
 
 class Account {

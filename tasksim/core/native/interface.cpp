@@ -3,6 +3,7 @@
 #include <new>
 
 #include "../schedulers/foreign.h"
+#include "cold_reads.h"
 #include "execution.h"
 
 namespace tasksim {
@@ -170,6 +171,18 @@ int64_t tasksim_pulses(double begin_s, double end_s, int64_t most,
     const double now_s = clock_s();
     *longest_gap_s = std::max(*longest_gap_s, now_s - last_s);
     last_s = now_s;
+  }
+  return count;
+}
+
+int64_t tasksim_cold_reads(int64_t bytes, double pause_s, int64_t count, double *seconds) {
+  if (!ColdReads::known()) return 0;
+  ColdReads reads(static_cast<std::size_t>(bytes));
+  for (int64_t number = 0; number < count; ++number) {
+    const ColdReads::Sample sample = reads(pause_s);
+    *seconds++ = sample.near_s;
+    *seconds++ = sample.after_pause_s;
+    *seconds++ = sample.far_s;
   }
   return count;
 }

@@ -78,12 +78,13 @@ class CoreState {
   bool is_due(double now_s) const { return is_read() && now_s - read_s_ >= PULSE_INTERVAL_S; }
   Reading last() const { return last_; }
 
-  // Reads them; returns the means of these and of the last ones.
+  // Reads them; returns the means of these and of the last ones, at least 1.
   Reading read(double now_s) {
     const Reading found = pulse_();
     // Without an idle beat, the beat stays unknown (NaN).
-    const Reading now{std::max(found.pulse / idle_.pulse, 1.0), std::max(found.beat_s / idle_.beat_s, 1.0)};
-    const Reading mean{(last_.pulse + now.pulse) / 2.0, (last_.beat_s + now.beat_s) / 2.0};
+    const Reading now{found.pulse / idle_.pulse, found.beat_s / idle_.beat_s};
+    const Reading mean{std::max((last_.pulse + now.pulse) / 2.0, 1.0),
+                       std::max((last_.beat_s + now.beat_s) / 2.0, 1.0)};
     last_ = now;
     read_s_ = now_s;
     return mean;
