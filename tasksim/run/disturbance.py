@@ -5,9 +5,10 @@ its thread. A kernel that waits, for a file or another thread, takes longer than
 in every task, interrupted or not: this wait is its own.
 
 A task also takes longer, by processor time, too, if somebody uses the other hyper-thread of its
-core, or if guests on the host's other cores slow its clock. No system reports this: the workers'
-pulses and beats show it (:mod:`tasksim.native.pulse`). The factor by which it lengthens a task is
-the task's *crowding*.
+core, if guests on the host's other cores slow its clock, or if any of them fills the caches. No
+system reports this: the workers' pulses and beats (:mod:`tasksim.native.pulse`) and the share of
+displaced data (:mod:`tasksim.native.displacement`) show it. The factor by which it lengthens a task
+is the task's *crowding*.
 
 The system reports how long a thread had no core, but not when: over time, the time is spread evenly
 over the task, and a worker's losses between its tasks over the time between them.
@@ -117,7 +118,8 @@ COLD_SHARES: Final = MappingProxyType(
 hyper-thread: whoever uses it fills the core's own caches. QR loses less than by bytes, as its
 workers do not keep each other from memory while others have their cores."""
 BUSY_PULSE: Final = 1.5
-"""Mean pulse of a run beside busy hyper-threads: that of the runs on the Xeon."""
+"""Mean pulse of a run beside busy hyper-threads: that of the runs on the Xeon, by the 1.5 times that
+they slowed runs in calm."""
 DISPLACEMENT_WEIGHT: Final = 0.11
 """Additional time of a task, relative to itself, if others displace all data near its core within
 6 ms. On the EPYC, the slope over the displaced share of the last seconds is the same for Cholesky,
@@ -324,10 +326,10 @@ def _cold_s(run: Run, graph: TaskGraph, own: Floats) -> Floats | float:
 def _busy_share(run: Run) -> float:
     """Return for how much of *run* others used its cores' other hyper-threads; .5 if unknown."""
     pulses = run.tasks.pulse
-    known = np.isfinite(pulses)
-    if not known.any():
+    whole_s = np.where(np.isfinite(pulses), run.tasks.duration_s, 0.0)
+    if not whole_s.any():
         return 0.5
-    mean = np.average(np.clip(pulses[known], 1.0, MAX_PULSE), weights=run.tasks.duration_s[known])
+    mean = np.average(np.clip(np.nan_to_num(pulses, nan=1.0), 1.0, MAX_PULSE), weights=whole_s)
     return float(np.clip((mean - 1.0) / (BUSY_PULSE - 1.0), 0.0, 1.0))
 
 
