@@ -152,6 +152,8 @@ def graph(
 
 def _where(scenario: Scenario) -> str:
     where = scenario.platform if scenario.platform is not None else scenario.workers
+    if where is None:
+        where = "of the run"
     name = f"{where} workers" if isinstance(where, int) else getattr(where, "name", where)
     return " ".join([str(name), *scenario.changes])
 

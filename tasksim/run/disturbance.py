@@ -118,8 +118,8 @@ COLD_SHARES: Final = MappingProxyType(
 hyper-thread: whoever uses it fills the core's own caches. QR loses less than by bytes, as its
 workers do not keep each other from memory while others have their cores."""
 BUSY_PULSE: Final = 1.5
-"""Mean pulse of a run beside busy hyper-threads: that of the runs on the Xeon, by the 1.5 times that
-they slowed runs in calm."""
+"""Mean pulse of a run beside busy hyper-threads: that of the runs on the Xeon, to judge by the 1.5
+times that they slowed runs in calm."""
 DISPLACEMENT_WEIGHT: Final = 0.11
 """Additional time of a task, relative to itself, if others displace all data near its core within
 6 ms. On the EPYC, the slope over the displaced share of the last seconds is the same for Cholesky,

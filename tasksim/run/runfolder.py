@@ -179,11 +179,13 @@ def _folder(path: Path) -> Path:
     if path.name == RUN_JSON and is_file(path):
         return path.parent
     if not exists(path):
-        raise InputError(f"{path}: no such run; -o of 'tasksim simulate' or 'run' writes one")
+        raise InputError(
+            f"{path}: no such run; -o of 'tasksim simulate', 'run' or 'record' writes one"
+        )
     if not path.is_dir():
         raise InputError(
-            f"{path} is neither a run folder nor its {RUN_JSON}; -o of 'tasksim simulate' or 'run' "
-            "writes one"
+            f"{path} is neither a run folder nor its {RUN_JSON}; -o of 'tasksim simulate', 'run' or "
+            "'record' writes one"
         )
     if not (path / RUN_JSON).is_file():
         raise InputError(f"{path} is not a run folder: it has no {RUN_JSON}")

@@ -107,9 +107,9 @@ MISTAKES = {
         "--set platform.workers.cuda.count=2: the platform has no workers 'cuda' (legal cpu); "
         "a platform file that 'extends:' it can add workers, memories and links"
     ),
-    "simulate --from none": "none: no such run; -o of 'tasksim simulate' or 'run' writes one",
-    "compare a b": "a: no such run; -o of 'tasksim simulate' or 'run' writes one",
-    "view none": "none: no such run; -o of 'tasksim simulate' or 'run' writes one",
+    "simulate --from none": "none: no such run; -o of 'tasksim simulate', 'run' or 'record' writes one",
+    "compare a b": "a: no such run; -o of 'tasksim simulate', 'run' or 'record' writes one",
+    "view none": "none: no such run; -o of 'tasksim simulate', 'run' or 'record' writes one",
     f"simulate cholesky 4 {W} {D}": (
         "cholesky: got '4', did you mean 'tiles=4'? (legal: KEY=VALUE with KEY one of "
         "tiles, tile_size, dtype, flush, updates, lookahead, priorities)"

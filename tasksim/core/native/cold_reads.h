@@ -18,11 +18,12 @@ class ColdReads {
 
   explicit ColdReads(std::size_t bytes) : data_(bytes / sizeof(double), 1.0) {}
 
-  static constexpr bool known() {
-#if defined(__x86_64__) || defined(__aarch64__)
+  // Whether a program may take data out of the caches.
+  static constexpr bool are_known() {
+#if defined(__x86_64__) || (defined(__aarch64__) && defined(__linux__))
     return true;
 #else
-    return false;  // no instruction here takes data out of the caches
+    return false;
 #endif
   }
 
@@ -48,17 +49,14 @@ class ColdReads {
     return std::chrono::duration<double>(Clock::now() - begun).count();
   }
 
+  // Takes the data out of all caches.
   void flush() {
-    for (std::size_t at = 0; at < data_.size(); at += LINE) {
 #if defined(__x86_64__)
-      __builtin_ia32_clflush(&data_[at]);
-#elif defined(__aarch64__)
-      asm volatile("dc civac, %0" : : "r"(&data_[at]) : "memory");
-#endif
-    }
-#if defined(__x86_64__)
+    for (std::size_t at = 0; at < data_.size(); at += LINE) __builtin_ia32_clflush(&data_[at]);
     __builtin_ia32_mfence();
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && defined(__linux__)
+    for (std::size_t at = 0; at < data_.size(); at += LINE)
+      asm volatile("dc civac, %0" : : "r"(&data_[at]) : "memory");
     asm volatile("dsb ish" : : : "memory");
 #endif
   }

@@ -176,7 +176,7 @@ int64_t tasksim_pulses(double begin_s, double end_s, int64_t most,
 }
 
 int64_t tasksim_cold_reads(int64_t bytes, double pause_s, int64_t count, double *seconds) {
-  if (!ColdReads::known()) return 0;
+  if (!ColdReads::are_known()) return 0;
   ColdReads reads(static_cast<std::size_t>(bytes));
   for (int64_t number = 0; number < count; ++number) {
     const ColdReads::Sample sample = reads(pause_s);
