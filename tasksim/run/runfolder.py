@@ -175,18 +175,17 @@ def _tables(run: Run) -> dict[str, RecordTable]:
     return {name: table for name, table in tables.items() if table is not None}
 
 
+_WRITERS: Final = "-o of 'tasksim simulate', 'run' or 'record' writes one"
+"""Commands that write runs."""
+
+
 def _folder(path: Path) -> Path:
     if path.name == RUN_JSON and is_file(path):
         return path.parent
     if not exists(path):
-        raise InputError(
-            f"{path}: no such run; -o of 'tasksim simulate', 'run' or 'record' writes one"
-        )
+        raise InputError(f"{path}: no such run; {_WRITERS}")
     if not path.is_dir():
-        raise InputError(
-            f"{path} is neither a run folder nor its {RUN_JSON}; -o of 'tasksim simulate', 'run' or "
-            "'record' writes one"
-        )
+        raise InputError(f"{path} is neither a run folder nor its {RUN_JSON}; {_WRITERS}")
     if not (path / RUN_JSON).is_file():
         raise InputError(f"{path} is not a run folder: it has no {RUN_JSON}")
     return path

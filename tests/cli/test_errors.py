@@ -12,6 +12,7 @@ GRAPHS = ", ".join(registry.GENERATORS.built_in)
 SCHEDULERS = ", ".join(schedulers.names())
 PLATFORMS = ", ".join(names("platforms", ".yaml", package_library()))
 W = "--workers 2"
+NO_RUN = "no such run; -o of 'tasksim simulate', 'run' or 'record' writes one"
 D = "--durations potrf=1,trsm=3,syrk=3,gemm=6"
 
 MISTAKES = {
@@ -107,9 +108,9 @@ MISTAKES = {
         "--set platform.workers.cuda.count=2: the platform has no workers 'cuda' (legal cpu); "
         "a platform file that 'extends:' it can add workers, memories and links"
     ),
-    "simulate --from none": "none: no such run; -o of 'tasksim simulate', 'run' or 'record' writes one",
-    "compare a b": "a: no such run; -o of 'tasksim simulate', 'run' or 'record' writes one",
-    "view none": "none: no such run; -o of 'tasksim simulate', 'run' or 'record' writes one",
+    "simulate --from none": f"none: {NO_RUN}",
+    "compare a b": f"a: {NO_RUN}",
+    "view none": f"none: {NO_RUN}",
     f"simulate cholesky 4 {W} {D}": (
         "cholesky: got '4', did you mean 'tiles=4'? (legal: KEY=VALUE with KEY one of "
         "tiles, tile_size, dtype, flush, updates, lookahead, priorities)"
