@@ -43,8 +43,17 @@ class ExecutionTimes(NamedTuple):
     """Factor by which others on the same processor made each of them longer."""
 
     @classmethod
-    def of(cls, wall_s: Floats, uses: ProcessorUses, kernel: str = "") -> ExecutionTimes:
+    def of(
+        cls,
+        wall_s: Floats,
+        uses: ProcessorUses,
+        kernel: str = "",
+        displaced: float | None = None,
+    ) -> ExecutionTimes:
         """Return the times of executions of *kernel*, of which *uses* may know more.
+
+        *displaced* is the share of near data that others displace
+        (:mod:`tasksim.native.displacement`).
 
         Others took the time that an execution lost. For a kernel that waits in every execution,
         this holds only for preempted executions, and others on the processor do not matter.
@@ -56,7 +65,7 @@ class ExecutionTimes(NamedTuple):
         computes = usual <= BLOCKING_SHARE
         factors = np.ones(count)
         if computes:
-            weights = crowding_weights([kernel], displaced_share())[0]
+            weights = crowding_weights([kernel], displaced)[0]
             factors = crowding_at(uses.pulse[:count], uses.beat[:count], weights)
         return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, factors)
 
@@ -114,7 +123,7 @@ class TimedExecutions:
         account: Callable[..., ProcessorTime] = ProcessorTime,
         kernel: str = "",
     ) -> None:
-        self._kernel = kernel
+        self._kernel, self._takes_pulses = kernel, idle is not None
         self._wall_s: list[float] = []
         self._uses = ProcessorUses(INITIAL_CAPACITY)
         pulse = None if idle is None else relative_pulse(idle)
@@ -144,7 +153,8 @@ class TimedExecutions:
         """Return the times of all executions so far."""
         if self._account is not None and self._wall_s:
             self._account.finish(perf_counter())
-        return ExecutionTimes.of(np.array(self._wall_s), self._uses, self._kernel)
+        displaced = displaced_share() if self._takes_pulses else None
+        return ExecutionTimes.of(np.array(self._wall_s), self._uses, self._kernel, displaced)
 
 
 MIN_RESOLUTIONS: Final = 100

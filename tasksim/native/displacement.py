@@ -55,6 +55,7 @@ def displaced_share() -> float | None:
 
 
 def _measured() -> float | None:
+    """Return the share at this moment; None: unknown."""
     core = functions()
     if core is None:
         return None

@@ -15,7 +15,7 @@ from tasksim.calibration.kernels_under_load import Bursts, KernelCall, measure_u
 from tasksim.calibration.neighbours import _together
 from tasksim.calibration.timed_executions import INITIAL_CAPACITY, ExecutionTimes, TimedExecutions
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
-from tasksim.run.disturbance import PULSE_WEIGHT
+from tasksim.run.disturbance import DISPLACEMENT_WEIGHT, PULSE_WEIGHT
 
 GEMM = KernelCall("gemm", {"m": 8.0, "n": 8.0, "k": 8.0})
 
@@ -55,6 +55,13 @@ def test_an_execution_takes_less_without_others_on_the_other_hyper_thread():
     assert of_p2p.own_s[1] > 0.9  # it leaves the other hyper-thread most of the core
     waiting = times_of([2.0, 2.0], [1.0, 1.0], [0, 0], [2.0, 2.0])
     assert waiting.own_s.tolist() == [2.0, 2.0]
+
+
+def test_an_execution_takes_less_without_others_data_in_the_caches():
+    uses = ProcessorUses(1)
+    uses.cpu_s[:], uses.preemptions[:], uses.pulse[:] = 1.0, 0, 1.0
+    found = ExecutionTimes.of(np.array([1.0]), uses, displaced=0.5)
+    assert found.own_s == pytest.approx([1.0 / (1.0 + 0.5 * DISPLACEMENT_WEIGHT)])
 
 
 def test_without_a_clock_of_threads_executions_take_what_they_took(monkeypatch):
