@@ -8,6 +8,7 @@ machine the guests of its host. The same products of tiles beside the same two b
 
 from __future__ import annotations
 
+import threading
 from time import monotonic
 from typing import Final
 
@@ -23,8 +24,8 @@ one that cores share."""
 PAUSE_S: Final = 6e-3
 """Time between two reads of the same data, in seconds: as long as a worker waits beside two busy
 processes on its core."""
-READS: Final = 16
-"""Number of reads of a measurement, which takes 0.1 s."""
+READS_PER_MEASUREMENT: Final = 16
+"""Number of times that a measurement reads the data after a pause: it takes 0.1 s in all."""
 INTERVAL_S: Final = 1.0
 """Shortest time between two measurements of a process, in seconds."""
 VALID_S: Final = 5.0
@@ -34,6 +35,8 @@ EXPECTED_SHARE: Final = 0.6
 
 _found: list[tuple[float, float]] = []
 """Times and results of this process's measurements."""
+_measuring = threading.Lock()
+"""Held by the thread that measures: the others need no measurement of their own."""
 
 
 def displaced_share() -> float | None:
@@ -44,14 +47,15 @@ def displaced_share() -> float | None:
     later ones at most every second. None without the compiled core, and if the processor cannot
     take data out of its caches.
     """
-    now_s = monotonic()
-    if not _found or now_s > _found[-1][0] + INTERVAL_S:
-        measured = _measured()
-        if measured is None:
-            return None
-        _found[:] = [each for each in _found if now_s < each[0] + VALID_S]
-        _found.append((now_s, measured))
-    return (sum(share for _, share in _found) + EXPECTED_SHARE) / (len(_found) + 1)
+    with _measuring:
+        now_s = monotonic()
+        if not _found or now_s > _found[-1][0] + INTERVAL_S:
+            measured = _measured()
+            if measured is None:
+                return None
+            _found[:] = [each for each in _found if now_s < each[0] + VALID_S]
+            _found.append((now_s, measured))
+        return (sum(share for _, share in _found) + EXPECTED_SHARE) / (len(_found) + 1)
 
 
 def _measured() -> float | None:
@@ -59,9 +63,9 @@ def _measured() -> float | None:
     core = functions()
     if core is None:
         return None
-    seconds = np.empty((READS, 3))
-    count = core.tasksim_cold_reads(READ_BYTES, PAUSE_S, READS, seconds.ctypes.data)
-    if count < READS:
+    seconds = np.empty((READS_PER_MEASUREMENT, 3))
+    count = core.tasksim_cold_reads(READ_BYTES, PAUSE_S, READS_PER_MEASUREMENT, seconds.ctypes.data)
+    if count < READS_PER_MEASUREMENT:
         return None
     near_s = float(seconds[:, 0].min())  # others may displace data at once
     after_pause_s, far_s = np.median(seconds[:, 1:], axis=0).tolist()

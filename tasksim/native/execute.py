@@ -11,6 +11,7 @@ import numpy as np
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.displacement import displaced_share
 from tasksim.native.energymeter import EnergyMeter
 from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.runtimes import choose_runtime
@@ -110,6 +111,8 @@ def execute(
         before = MachineAccount.now()
         wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)
         machine = MachineAccount.now().since(before)
+        tasks = _without_slowing(execution.table(), bound)
+        displaced = displaced_share() if np.isfinite(tasks.pulse).any() else None
         run = Run(
             kind="native",
             graph_name=graph.name,
@@ -119,14 +122,16 @@ def execute(
             platform=platform.name,
             scheduler=scheduler if isinstance(scheduler, str) else policy.name,
             seed=seed,
-            tasks=_without_slowing(execution.table(), bound),
+            tasks=tasks,
             config=dict(config or {}),
             wall_s=wall_s,
             engine=chosen.name,
             engine_why=chosen.why,
             power=power_info([platform]),
             counted_j=None if meter is None else meter.used_j(),
-            disturbance=disturbance_of(execution.accounts, machine) if processor_time else None,
+            disturbance=(
+                disturbance_of(execution.accounts, machine, displaced) if processor_time else None
+            ),
         )
         if check:
             _verify(run, graph, bound)

@@ -65,10 +65,13 @@ class MachineAccount(NamedTuple):
 
 
 def disturbance_of(
-    accounts: Sequence[ThreadAccount | None], machine: MachineAccount
+    accounts: Sequence[ThreadAccount | None],
+    machine: MachineAccount,
+    displaced: float | None = None,
 ) -> Disturbance | None:
     """Return the time that others took from the workers, by the accounts of threads and machine.
 
+    *displaced* is the share of near data that they displaced (:mod:`tasksim.native.displacement`).
     Return None if the system does not report it, or if there are fewer cores than workers: then the
     workers also wait for each other.
     """
@@ -77,7 +80,6 @@ def disturbance_of(
     if len(known) < len(accounts) or shares_cores or not has_thread_clock():
         return None
     from tasksim.native.caches import last_cache_bytes
-    from tasksim.native.displacement import displaced_share
     from tasksim.run.record import Disturbance
 
     return Disturbance(
@@ -87,7 +89,7 @@ def disturbance_of(
         throttled_s=machine.throttled_s,
         pressure_s=machine.pressure_s,
         cache_bytes=last_cache_bytes(),
-        displaced_share=displaced_share(),
+        displaced_share=displaced,
     )
 
 

@@ -234,10 +234,10 @@ def crowding(run: Run) -> Floats:
 
 
 def crowding_weights(kernels: Sequence[str], displaced_share: float | None = None) -> Floats:
-    """Return what tells the crowding of tasks of *kernels* at a pulse and a beat, (n, 3).
+    """Return two weights of pulses and a factor for each of *kernels*, (n, 3).
 
-    The first two are the weights of pulses up to 2, and beyond; the third is the factor by which
-    tasks are longer if others displace so large a share of their data; None: unknown.
+    The weights are those of pulses up to 2, and beyond. By the factor, tasks are longer if others
+    displace *displaced_share* of the near data; None: unknown.
     """
     of_each = [
         (

@@ -143,10 +143,14 @@ class Disturbance:
         for name, values in (("waited_s", waited), ("preemptions", preemptions)):
             if len(values) != workers:
                 raise node[name].error(f"got {len(values)} values; the run has {workers} workers")
-        return cls(
+        found = cls(
             tuple(waited), tuple(preemptions),
             *(node.get(name, None).maybe(JsonNode.number) for name in MACHINE_FACTS),
         )  # fmt: skip
+        share = found.displaced_share
+        if share is not None and not 0.0 <= share <= 1.0:
+            raise node["displaced_share"].error(f"got {share:g}; legal: 0 to 1")
+        return found
 
 
 @cache

@@ -212,6 +212,7 @@ class CompiledAccount:
         tasks = len(rules.of_task)
         self._measured = np.zeros(1, np.int64), np.zeros(tasks, np.int32), np.zeros(tasks)
         table = quantiles(rules.statistics)
+        displaced = None if self._idle is None else displaced_share()
         return Selection(
             kernels=len(rules.found),
             quantile_count=len(table),
@@ -234,8 +235,7 @@ class CompiledAccount:
             rehearse=1,
             idle=None if self._idle is None else column(self._idle, np.float64),
             crowding_weights=column(
-                crowding_weights([found.kernel for found in rules.found], displaced_share()),
-                np.float64,
+                crowding_weights([found.kernel for found in rules.found], displaced), np.float64
             ),
             max_pulse=MAX_PULSE,
             max_twin_pulse=MAX_TWIN_PULSE,

@@ -69,7 +69,7 @@ class TimedTasks:
         ] * workers
         """Per worker: a clock of its task's processor time, and the reading before the task."""
         self._usual = [UsualLoss() for _ in program.graph.kernels]
-        self._weights = crowding_weights(program.graph.kernels, displaced_share())
+        self._weights = crowding_weights(program.graph.kernels, displaced_share() if idle else None)
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
         self._in_core = [False] * len(program.graph)

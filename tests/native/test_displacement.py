@@ -10,7 +10,7 @@ from compiled_core import needs_core
 
 from tasksim.core.interface import functions
 from tasksim.native import displacement
-from tasksim.native.displacement import EXPECTED_SHARE, READS, displaced_share
+from tasksim.native.displacement import EXPECTED_SHARE, READS_PER_MEASUREMENT, displaced_share
 
 
 class Core:
@@ -95,6 +95,6 @@ def test_of_processors_that_cannot_empty_their_caches_it_is_unknown(core):
 def test_reads_take_time(pause_s):
     core = functions()
     assert core is not None
-    seconds = np.zeros((READS, 3))
-    if core.tasksim_cold_reads(2**20, pause_s, READS, seconds.ctypes.data):
+    seconds = np.zeros((READS_PER_MEASUREMENT, 3))
+    if core.tasksim_cold_reads(2**20, pause_s, READS_PER_MEASUREMENT, seconds.ctypes.data):
         assert (seconds > 0.0).all()

@@ -117,6 +117,14 @@ def test_only_kernels_that_slow_their_like_pay_for_pulses_beyond_two():
     assert alike[2] == alike[1]
 
 
+@pytest.mark.parametrize("share", [-0.1, 1.1, 1e300])
+def test_a_displaced_share_in_a_file_is_a_share(make, tmp_path, share):
+    told = Disturbance((0.0,), (0,), displaced_share=share)
+    save(replace(a_run(make, [0.0], [0]), disturbance=told), tmp_path / "run")
+    with pytest.raises(InputError, match=r"displaced_share: got .*; legal: 0 to 1"):
+        load(tmp_path / "run")
+
+
 @pytest.mark.parametrize(("displaced_share", "expected"), [(None, 0.0), (0.0, 0.0), (0.5, 0.5)])
 def test_data_that_others_displace_lengthen_the_tasks_that_need_them(
     make, displaced_share, expected

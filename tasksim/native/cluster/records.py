@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,12 +122,9 @@ def disturbance_of_ranks(records: Sequence[RankRecord]) -> Disturbance | None:
     parts = [record.disturbance for record in records if record.disturbance is not None]
     if len(parts) < len(records):
         return None
-    displaced = [part.displaced_share for part in parts]
-    known = [share for share in displaced if share is not None]
     return Disturbance(
         tuple(waited for part in parts for waited in part.waited_s),
         tuple(count for part in parts for count in part.preemptions),
-        displaced_share=fmean(known) if known and len(known) == len(displaced) else None,
     )
 
 
