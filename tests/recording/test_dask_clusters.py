@@ -45,7 +45,7 @@ def exact_graphs(monkeypatch):
 @pytest.fixture(scope="module")
 def cluster():
     """A cluster of one worker, between whose threads nothing is transferred."""
-    options = {"processes": False, "dashboard_address": ":0", "silence_logs": 50}
+    options = {"processes": False, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with distributed.LocalCluster(n_workers=1, threads_per_worker=2, **options) as here:
         yield here
 
@@ -91,7 +91,7 @@ def test_the_client_may_be_made_and_closed_while_it_is_recorded(cluster):
 
 def test_a_cluster_that_closes_before_its_client():
     with tasksim.record() as recording:
-        options = {"processes": False, "dashboard_address": ":0", "silence_logs": 50}
+        options = {"processes": False, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
         with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options) as own:
             client = own.get_client()
             assert client.submit(one, "a").result() == ["a"]
@@ -218,7 +218,7 @@ def test_an_asynchronous_client_gets_a_note(cluster):
 
 
 def test_a_program_on_processes_is_replayed_in_the_time_that_it_took():
-    options = {"dashboard_address": ":0", "silence_logs": 50}
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as own,
         distributed.Client(own) as client,

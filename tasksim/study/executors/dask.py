@@ -41,8 +41,10 @@ def open_pool(jobs: int, argument: str) -> Iterator[ExecutorPool]:
             workers = sum(client.nthreads().values()) or jobs
             yield ExecutorPool(client.get_executor(pure=False), workers)
         return
+    # Dask serves its dashboard in any case, by default at one port, which another study may have.
+    own_port = "127.0.0.1:0"
     with (
-        LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=own_port) as cluster,
         Client(cluster) as client,
     ):
         yield LocalPool(client.get_executor(pure=False), jobs, cluster=cluster)
