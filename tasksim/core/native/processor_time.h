@@ -14,6 +14,7 @@
 #include <limits>
 #include <vector>
 
+#include "core_watch.h"
 #include "pulse.h"
 
 namespace tasksim {
@@ -140,8 +141,11 @@ struct ProcessorUse {
 // of half a microsecond. It is read when READING_INTERVAL_S have passed since the last reading, so
 // that the tasks between two readings share them, and after a pause, which belongs to no task. The
 // time lost between two readings is charged to the longest of these tasks: they are short unless
-// one was interrupted. The pulse and the beat of the core are taken every PULSE_INTERVAL_S, between
-// tasks: those between two readings have their mean.
+// one was interrupted. Where the system tells that the thread lost its core, the clock is read
+// after a task in which it did, which is charged first, and after such a pause; otherwise every
+// WATCHED_INTERVAL_S, for what the host of a virtual machine takes unseen. The pulse and the beat
+// of the core are taken every PULSE_INTERVAL_S, between tasks: those between two readings have
+// their mean.
 class alignas(64) ProcessorTime {
  public:
   // Called at the start of the thread; *uses* has a place per task. *idle* is what the
@@ -150,25 +154,35 @@ class alignas(64) ProcessorTime {
     uses_ = &uses;
     preemptions_ = thread_preemptions();
     core_.begin(now_s, idle);
+    watch_.begin();
     looked(now_s, thread_cpu_s());
   }
 
-  // Called before a task starts. A long time since the last end is a pause: then the clock is read,
-  // which takes time, and the call returns true.
+  // Called before a task starts. A long time since the last end is a pause: then pulse and clock
+  // are read as needed, and the call returns whether one was, as that takes time.
   bool look_after_pause(double now_s) {
     if (now_s - ended_s_ < READING_PAUSE_S) return false;
-    if (core_.is_due(now_s)) take_pulse(now_s);
+    const bool pulse_is_due = core_.is_due(now_s);
+    if (pulse_is_due) take_pulse(now_s);
+    lost_core_ = !watch_.knows() || watch_.lost();
+    if (!lost_core_ && now_s - ended_s_ < WATCHED_PAUSE_S) return pulse_is_due;
     look(now_s);
+    looked_before_task_ = true;
     return true;
   }
 
   // Notes that a task ran from *start_s* to *end_s*.
   void ended(int task, double start_s, double end_s) {
     // A thread that lost its core in the reading lost it before its first task.
-    if (pending_.empty() && start_s - looked_s_ >= READING_PAUSE_S) looked_s_ = start_s;
+    if (looked_before_task_ && start_s - looked_s_ >= READING_PAUSE_S) looked_s_ = start_s;
+    looked_before_task_ = false;
     pending_.push_back({task, end_s - start_s});
     ended_s_ = end_s;
-    if (end_s - looked_s_ >= READING_INTERVAL_S || pending_.size() >= MAX_PENDING_TASKS) look(end_s);
+    const bool last_lost_core = watch_.lost();
+    lost_core_ = !watch_.knows() || last_lost_core;
+    const double interval_s = watch_.knows() ? WATCHED_INTERVAL_S : READING_INTERVAL_S;
+    if (last_lost_core || end_s - looked_s_ >= interval_s || pending_.size() >= MAX_PENDING_TASKS)
+      look(end_s, last_lost_core);
     if (!core_.is_read()) return;
     since_pulse_.push_back(task);
     if (core_.is_due(end_s)) take_pulse(end_s);
@@ -178,6 +192,7 @@ class alignas(64) ProcessorTime {
   void finish(double now_s) {
     if (!pending_.empty()) look(now_s);
     if (!since_pulse_.empty()) take_pulse(now_s);
+    watch_.end();
   }
 
  private:
@@ -188,16 +203,18 @@ class alignas(64) ProcessorTime {
 
   static constexpr double READING_INTERVAL_S = 20e-6;   // a reading costs 3 % of it
   static constexpr double READING_PAUSE_S = 5e-6;   // ten times the overhead between two tasks
+  static constexpr double WATCHED_INTERVAL_S = 2e-3;
+  static constexpr double WATCHED_PAUSE_S = 100e-6;
   static constexpr double CLOCK_NOISE_S = 2e-6;   // difference of two undisturbed clocks
   static constexpr std::size_t MAX_PENDING_TASKS = 256;
 
   // Reads the clock; time lost after the last end is charged to no task.
-  void look(double now_s) {
+  void look(double now_s, bool last_lost_core = false) {
     const double cpu_s = thread_cpu_s();
     const double lost_s = (now_s - looked_s_) - (cpu_s - cpu_s_);
     const double pause_s = now_s - ended_s_;
-    share_out(lost_s - std::min(lost_s, pause_s));
-    if (pause_s > 0 && lost_s > CLOCK_NOISE_S) preemptions_ = thread_preemptions();
+    share_out(lost_s - std::min(lost_s, pause_s), last_lost_core);
+    if (pause_s > 0 && lost_s > CLOCK_NOISE_S && lost_core_) preemptions_ = thread_preemptions();
     looked(now_s, cpu_s);
   }
 
@@ -208,7 +225,7 @@ class alignas(64) ProcessorTime {
   }
 
   // Records the processor time of all pending tasks, which lost *lost_s* in total.
-  void share_out(double lost_s) {
+  void share_out(double lost_s, bool last_lost_core) {
     if (lost_s != lost_s) return;  // without such a clock
     for (const Pending &each : pending_) {
       (*uses_)[each.task].cpu_s = each.duration_s;
@@ -216,6 +233,11 @@ class alignas(64) ProcessorTime {
     }
     if (pending_.size() == 1) return lose(pending_.front(), std::max(lost_s, 0.0));
     if (lost_s <= CLOCK_NOISE_S) return;
+    if (last_lost_core) {
+      lose(pending_.back(), lost_s);
+      lost_s -= pending_.back().duration_s;
+      pending_.pop_back();
+    }
     std::stable_sort(pending_.begin(), pending_.end(), [](const Pending &a, const Pending &b) {
       return a.duration_s > b.duration_s;
     });
@@ -230,7 +252,7 @@ class alignas(64) ProcessorTime {
   void lose(const Pending &each, double lost_s) {
     ProcessorUse &use = (*uses_)[each.task];
     use.cpu_s = each.duration_s - std::min(lost_s, each.duration_s);
-    if (lost_s <= CLOCK_NOISE_S) return;
+    if (lost_s <= CLOCK_NOISE_S || !lost_core_) return;
     const std::int64_t now = thread_preemptions();
     use.preemptions = static_cast<std::int32_t>(now - preemptions_);
     preemptions_ = now;
@@ -252,6 +274,9 @@ class alignas(64) ProcessorTime {
   double ended_s_ = 0.0;  // end of the last task, or the last reading
   std::int64_t preemptions_ = 0;
   CoreState core_;
+  CoreWatch watch_;
+  bool lost_core_ = true;  // the thread lost its core, or may have, since it was last asked
+  bool looked_before_task_ = false;  // the last reading of the clock was before the current task
   std::vector<int> since_pulse_;  // tasks that ended since then
 };
 
