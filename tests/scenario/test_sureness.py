@@ -8,6 +8,7 @@ import tasksim
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.runeffects import RunEffect
+from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.sureness import how_sure_of
 
@@ -98,6 +99,17 @@ def test_luck_does_not_depend_on_the_scheduler():
     alone = np.hypot(a.run_high_s - a.run_low_s, b.run_high_s - b.run_low_s)
     assert apart.run_high_s - apart.run_low_s < alone
     assert tasksim.difference(a, a).first_wins == 0.5
+
+
+def test_replications_meet_all_slowdowns_evenly():
+    """Of each fiftieth of the distribution, one in fifty groups: rare loads are as rare as said."""
+    asked = _scenario(effect=RunEffect(0.05, 0.02, 30))
+    found = tasksim.how_sure(asked, replications=150, probes=3.0).found
+    slowdowns = np.sort(np.log(found.ratios / found.alone_ratios)[:, 0, 0])
+    bounds = SlowdownLaw.of([]).at([3.0]).quantiles(np.linspace(0, 1, len(slowdowns) + 1))
+    assert len(slowdowns) == 50
+    assert (bounds[:-1] <= slowdowns + 1e-12).all()
+    assert (slowdowns <= bounds[1:] + 1e-12).all()
 
 
 def test_other_programs_slow_runs_and_not_what_is_said_of_kernels():

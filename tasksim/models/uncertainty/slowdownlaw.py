@@ -5,7 +5,8 @@ cores briefly again and again (:mod:`tasksim.native.slowdown_probe`), and each o
 has a slowdown of its own. A prediction uses the calibration runs whose last few probes, as long
 before the run, were similar: as busy, and as restless, which is the distance between these probes.
 If no such run was seen, because a load began after the calibration, the slowdown of the run is the
-mean of these probes, with some scatter, which reaches the calmest of them and the busiest.
+mean of these probes, and as much more or less as that of the calibration's runs was, with some
+scatter, which reaches the calmest of them and the busiest.
 
 Others take a core for a slice of time again and again. A short run meets few slices, many or none;
 a long one meets about as many as any other of its length. And threads that have slept keep their
@@ -29,6 +30,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -66,19 +68,28 @@ NEAREST_RUNS: Final = 80
 side, and runs of the same second are one moment."""
 SAME_DISTANCE: Final = 0.1
 """Log distance below which probes cannot distinguish two moments: they scatter by a twentieth."""
-MAX_DISTANCE: Final = 0.35
-"""Log distance beyond which moments are unrelated: a third more or less."""
+MAX_DISTANCE: Final = 0.2
+"""Log distance beyond which moments are unrelated: a fifth more or less. With .35, moments beside
+one process on one of two cores counted as calm."""
 PRIOR_RUNS: Final = 8
 """Weight of the prior, which holds for all machines, in runs."""
 CALM_SCATTER: Final = 0.02
 """Standard deviation of the log slowdown on an otherwise idle machine."""
-BUSY_SCATTER: Final = 0.07
+DISPLACEMENT: Final = 0.04
+"""Log slowdown of a run by what probes do not show, per share of the time in which others have its
+cores: they displace its data. Beside one and two busy processes per core it was .07 and .01."""
+BUSY_SCATTER: Final = 0.045
 """Standard deviation of a run's log slowdown, per unit of the mean log slowdown of the probes:
-beside one and two busy processes per core, .09 and .12 in all."""
+beside one and two busy processes per core, runs differed from what the probes said by .04 and .07
+in all."""
+STEADY_RESTLESSNESS: Final = 0.1
+"""Log distance between the last probes beside a steady load, per unit of their mean log slowdown:
+they meet one time slice more or less."""
 RESTLESS_SCATTER: Final = 0.5
-"""Standard deviation of a run's log slowdown, per unit of log distance between the last probes: the
-run may meet the calmest of these moments or the busiest, and an interval of 95 % about their mean
-holds both (of four, none is farther from the mean than three quarters of the distance)."""
+"""Standard deviation of a run's log slowdown, per unit of log distance between the last probes
+beyond that beside a steady load: the run may meet the calmest of these moments or the busiest, and
+an interval of 95 % about their mean holds both (of four, none is farther from the mean than three
+quarters of the distance)."""
 ARRIVAL_SHARE: Final = 0.02
 """Share of runs during which a further load begins."""
 ARRIVAL_SLOWDOWN: Final = 0.5
@@ -91,6 +102,8 @@ two hosts, and the others were slower: as if deviations were too small by 1.3 to
 MAX_UNSEEN_DEVIATION: Final = 0.09
 """Largest standard deviation between minutes, of a log slowdown: a calibration beside others that
 come and go has seen what they do."""
+DRAWS: Final = 50_000
+"""Number of draws that stand for a distribution: a share of .025 is known to .0007."""
 BANDWIDTH_FACTOR: Final = 0.9
 """Factor of the bandwidth that smooths few runs (Silverman, Density Estimation, 1986, 3.31)."""
 NORMAL_IQR: Final = 1.349
@@ -180,13 +193,16 @@ class SlowdownLaw:
         nearest = np.sort(apart)[:NEAREST_RUNS]
         near = apart <= np.clip(nearest[-1] if len(nearest) else 0.0, SAME_DISTANCE, MAX_DISTANCE)
         # A restless machine that is busy now may be calm a second later: the latest says no more.
-        usual = float(logs.mean())
-        scatter = np.sqrt(
-            CALM_SCATTER**2 + (BUSY_SCATTER * usual) ** 2 + (RESTLESS_SCATTER * restless) ** 2
-        )
+        mean = float(logs.mean())
+        others_share = 1.0 - np.exp(-mean)
+        usual = max(mean + self._offset + DISPLACEMENT * others_share, 0.0)
+        changed = np.sqrt(max(restless**2 - (STEADY_RESTLESSNESS * usual) ** 2, 0.0))
+        parts = CALM_SCATTER, BUSY_SCATTER * usual, RESTLESS_SCATTER * changed
+        scatter = np.linalg.norm(parts)
         seen = self._seen(near, alone_s)
         if len(seen):
-            seen = np.maximum(seen + self._follows * (usual - self.usual[near].mean()), 0.0)
+            change = mean - float(self.usual[near].mean())
+            seen = np.maximum(seen + self._follows * change, 0.0)
         return ExpectedSlowdown(seen, usual, float(scatter))
 
     def at_any(self, alone_s: float = 0.0) -> ExpectedSlowdown:
@@ -196,6 +212,11 @@ class SlowdownLaw:
         """
         every = np.ones(len(self.slowdowns), dtype=bool)
         return ExpectedSlowdown(self._seen(every, alone_s), 0.0, CALM_SCATTER)
+
+    @property
+    def _offset(self) -> float:
+        """Median difference of the slowdowns of the calibration's runs from the probes before."""
+        return float(np.median(self.slowdowns - self.usual)) if len(self.slowdowns) else 0.0
 
     @property
     def _follows(self) -> float:
@@ -247,24 +268,27 @@ class ExpectedSlowdown:
         """The central logarithm of the slowdown."""
         share = self._share_seen
         middle = float(np.median(self.seen)) if len(self.seen) else 0.0
-        return share * middle + (1 - share) * max(self.usual, 0.0)
+        return share * middle + (1 - share) * self.usual
 
-    def drawn(self, rng: np.random.Generator) -> float:
-        """Return a random logarithm of a slowdown, at least 0."""
-        # All numbers are drawn, used or not, so that the stream does not depend on the branch.
-        chosen, place, normal, arrives, size = (
-            rng.random(),
-            rng.random(),
-            rng.standard_normal(),
-            rng.random(),
-            rng.exponential(ARRIVAL_SLOWDOWN),
+    def quantiles(self, shares: Floats) -> Floats:
+        """Return the logarithms of the slowdowns that these *shares* of all runs do not exceed."""
+        return np.asarray(np.quantile(self._draws, shares))
+
+    @cached_property
+    def _draws(self) -> Floats:
+        """Logarithms of random slowdowns, at least 0."""
+        rng = np.random.default_rng(0)
+        normal = rng.standard_normal(DRAWS)
+        arrivals = np.where(
+            rng.random(DRAWS) < ARRIVAL_SHARE, rng.exponential(ARRIVAL_SLOWDOWN, DRAWS), 0.0
         )
-        if chosen < self._share_seen:
-            level = float(np.quantile(self.seen, place)) + self._bandwidth * normal
-            middle = float(np.median(self.seen))
-            return max(middle + self._stretch * (level - middle), 0.0)
-        level = self.usual + self.scatter * normal
-        return max(level, 0.0) + (size if arrives < ARRIVAL_SHARE else 0.0)
+        prior = np.maximum(self.usual + self.scatter * normal, 0.0) + arrivals
+        if not len(self.seen):
+            return prior
+        levels = np.quantile(self.seen, rng.random(DRAWS)) + self._bandwidth * normal
+        middle = float(np.median(self.seen))
+        similar = np.maximum(middle + self._stretch * (levels - middle), 0.0)
+        return np.where(rng.random(DRAWS) < self._share_seen, similar, prior)
 
     @property
     def _share_seen(self) -> float:

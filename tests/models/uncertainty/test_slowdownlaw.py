@@ -40,9 +40,8 @@ def rows_of(count, busy=1.0, scatter=0.05, seed=0):
     ]
 
 
-def drawn(expected, count=4000, seed=1):
-    rng = np.random.default_rng(seed)
-    return np.exp([expected.drawn(rng) for _ in range(count)])
+def drawn(expected, count=4000):
+    return np.exp(expected.quantiles((np.arange(count) + 0.5) / count))
 
 
 def test_on_a_calm_machine_runs_are_not_slowed():
@@ -65,8 +64,28 @@ def test_a_load_that_began_after_the_calibration_slows_as_the_probe_says():
     found = drawn(law.at([3.0] * 5))
     assert np.median(found) == pytest.approx(3.0, rel=0.05)
     low, high = np.quantile(found, (0.025, 0.975))
-    assert 1.8 < low < 2.6
-    assert 3.3 < high < 7.0
+    assert 2.5 < low < 2.9
+    assert 3.2 < high < 4.5
+
+
+def test_runs_are_slower_than_probes_by_as_much_as_those_of_the_calibration():
+    law = SlowdownLaw.of([SlowdownRow(1.1, 1.0, 1.21, 0.1, 1.1)] * 40)
+    assert np.median(drawn(law.at([1.1] * 5))) == pytest.approx(1.21, rel=0.01)
+    assert np.median(drawn(law.at([3.0] * 5))) == pytest.approx(3.0 * 1.1, rel=0.05)
+
+
+def test_moments_beside_one_process_on_two_cores_are_not_calm():
+    law = SlowdownLaw.of([SlowdownRow(1.1, 1.0, 1.1, 0.1, 1.1)] * 300)
+    assert np.median(drawn(law.at([1.4] * 5))) == pytest.approx(1.4, rel=0.05)
+
+
+def test_probes_beside_a_steady_load_differ_by_a_time_slice():
+    """Two probes that differ by a tenth tell less of a busy machine than of a calm one."""
+    law = SlowdownLaw.of([])
+    calm, busy = (law.at([level, level * 1.1]) for level in (1.0, 3.0))
+    assert busy.scatter < law.at([3.0 * 0.9, 3.0 * 1.2]).scatter
+    assert calm.scatter > 0.04
+    assert busy.scatter == pytest.approx(law.at([3.0 * 1.1**0.5] * 2).scatter, rel=0.01)
 
 
 def test_where_others_come_and_go_a_run_may_meet_either():
@@ -101,7 +120,7 @@ def test_intervals_hold_further_runs(count):
     inside = []
     for seed in range(few(60)):
         law = SlowdownLaw.of(rows_of(count, busy=2.5, seed=seed))
-        low, high = np.quantile(drawn(law.at([2.5] * 5), 1000, seed), [0.025, 0.975])
+        low, high = np.quantile(drawn(law.at([2.5] * 5), 1000), [0.025, 0.975])
         true = np.array([row.slowdown for row in rows_of(200, busy=2.5, seed=1000 + seed)])
         true *= 2.5 / np.array([row.probe for row in rows_of(200, busy=2.5, seed=1000 + seed)])
         inside.append(((low <= true) & (true <= high)).mean())
@@ -214,7 +233,7 @@ def test_long_runs_vary_less_than_short_ones(length_s):
     runs = sliced(20000, length_s, rng)
     assert ((low <= runs) & (runs <= high)).mean() > 0.9
     true_low, true_high = np.quantile(runs, (0.025, 0.975))
-    assert high - low == pytest.approx(true_high - true_low, rel=0.5)
+    assert high - low == pytest.approx(true_high - true_low, rel=0.6)
     assert found.mean() == pytest.approx(2.0, rel=0.1)
 
 
