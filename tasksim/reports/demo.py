@@ -17,7 +17,7 @@ from tasksim.formats.platforms import platform_of_workers
 from tasksim.graph.apps.registry import generate
 from tasksim.native.slowdown_probe import SlowdownProbe
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.disturbance import others_share
+from tasksim.run.disturbance import MIN_SAID_CROWDED_SHARE, crowded_share, others_share
 from tasksim.run.measured import MeasuredDurations
 from tasksim.run.runfolder import save
 from tasksim.scenario.repetitions import ErrorSummary, ScenarioRuns, measure, solved
@@ -191,15 +191,28 @@ class DemoResult:
         """The share of the cores that other processes had during the native runs."""
         return mean(others_share(run) for row in self.rows for run in row.measured.runs)
 
+    @property
+    def crowded_share(self) -> float | None:
+        """The share of the tasks' time that others on the same processor took; None: unknown."""
+        shares = [crowded_share(run) for row in self.rows for run in row.measured.runs]
+        known = [share for share in shares if share is not None]
+        return mean(known) if known else None
+
     def table(self) -> str:
         """Return the table of predictions, intervals, measurements and errors, with a legend."""
         headers = ["graph", "scheduler", "predicted", "one run", "measured", "alone", "error"]
         errors, runs = self.errors, sum(len(row.measured.runs) for row in self.rows)
         inside = sum(row.inside for row in self.rows)
         known = self.rows[0].measured.alone_s is not None
+        crowded = self.crowded_share or 0.0
         alone = (
             "alone: the same runs replayed without what others took, "
             f"{100 * self.others_share:.1f} % of the cores"
+            + (
+                f" and, on the same processor, {100 * crowded:.0f} % of the tasks' time"
+                if crowded >= MIN_SAID_CROWDED_SHARE
+                else ""
+            )
             if known
             else "alone: this system does not tell the processor time of threads"
         )
@@ -227,6 +240,7 @@ class DemoResult:
             "median_error": errors.median,
             "worst_error": errors.worst,
             "others_share": self.others_share,
+            "crowded_share": self.crowded_share,
             "replay_errors": list(self.replay_errors),
             "output": str(self.output),
             "live_refused": self.live_refused or None,

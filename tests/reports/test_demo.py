@@ -85,6 +85,7 @@ def _check_json(data, result, workers):
     assert data["median_error"] == pytest.approx(sum(errors) / 2)
     assert data["worst_error"] == max(errors)
     assert 0 <= data["others_share"] <= 1
+    assert 0 <= (data["crowded_share"] or 0.0) < 1
 
 
 def _check_table(text, result):

@@ -137,6 +137,16 @@ struct ProcessorUse {
   double beat = std::numeric_limits<double>::quiet_NaN();
 };
 
+// The watch of this process.
+inline const CoreWatch &core_watch() {
+  static const CoreWatch watch = [] {
+    CoreWatch made;
+    made.prepare();
+    return made;
+  }();
+  return watch;
+}
+
 // The account of one thread; only this thread calls it. Its processor time clock is a system call
 // of half a microsecond. It is read when READING_INTERVAL_S have passed since the last reading, so
 // that the tasks between two readings share them, and after a pause, which belongs to no task. The
@@ -154,7 +164,7 @@ class alignas(64) ProcessorTime {
     uses_ = &uses;
     preemptions_ = thread_preemptions();
     core_.begin(now_s, idle);
-    watch_.begin();
+    if (watch_.works()) watch_.watch();
     looked(now_s, thread_cpu_s());
   }
 
@@ -164,8 +174,8 @@ class alignas(64) ProcessorTime {
     if (now_s - ended_s_ < READING_PAUSE_S) return false;
     const bool pulse_is_due = core_.is_due(now_s);
     if (pulse_is_due) take_pulse(now_s);
-    lost_core_ = !watch_.knows() || watch_.lost();
-    if (!lost_core_ && now_s - ended_s_ < WATCHED_PAUSE_S) return pulse_is_due;
+    kept_core_ = kept_core();
+    if (kept_core_ && now_s - ended_s_ < WATCHED_PAUSE_S) return pulse_is_due;
     look(now_s);
     looked_before_task_ = true;
     return true;
@@ -178,9 +188,9 @@ class alignas(64) ProcessorTime {
     looked_before_task_ = false;
     pending_.push_back({task, end_s - start_s});
     ended_s_ = end_s;
-    const bool last_lost_core = watch_.lost();
-    lost_core_ = !watch_.knows() || last_lost_core;
-    const double interval_s = watch_.knows() ? WATCHED_INTERVAL_S : READING_INTERVAL_S;
+    kept_core_ = kept_core();
+    const bool last_lost_core = watch_.works() && !kept_core_;
+    const double interval_s = watch_.works() ? WATCHED_INTERVAL_S : READING_INTERVAL_S;
     if (last_lost_core || end_s - looked_s_ >= interval_s || pending_.size() >= MAX_PENDING_TASKS)
       look(end_s, last_lost_core);
     if (!core_.is_read()) return;
@@ -192,7 +202,6 @@ class alignas(64) ProcessorTime {
   void finish(double now_s) {
     if (!pending_.empty()) look(now_s);
     if (!since_pulse_.empty()) take_pulse(now_s);
-    watch_.end();
   }
 
  private:
@@ -208,13 +217,22 @@ class alignas(64) ProcessorTime {
   static constexpr double CLOCK_NOISE_S = 2e-6;   // difference of two undisturbed clocks
   static constexpr std::size_t MAX_PENDING_TASKS = 256;
 
+  // Whether the thread has had its core since this was last called; false if the system does not
+  // tell.
+  bool kept_core() {
+    if (!watch_.works()) return false;
+    if (watch_.kept()) return true;
+    watch_.watch();
+    return false;
+  }
+
   // Reads the clock; time lost after the last end is charged to no task.
   void look(double now_s, bool last_lost_core = false) {
     const double cpu_s = thread_cpu_s();
     const double lost_s = (now_s - looked_s_) - (cpu_s - cpu_s_);
     const double pause_s = now_s - ended_s_;
     share_out(lost_s - std::min(lost_s, pause_s), last_lost_core);
-    if (pause_s > 0 && lost_s > CLOCK_NOISE_S && lost_core_) preemptions_ = thread_preemptions();
+    if (pause_s > 0 && lost_s > CLOCK_NOISE_S && !kept_core_) preemptions_ = thread_preemptions();
     looked(now_s, cpu_s);
   }
 
@@ -252,7 +270,7 @@ class alignas(64) ProcessorTime {
   void lose(const Pending &each, double lost_s) {
     ProcessorUse &use = (*uses_)[each.task];
     use.cpu_s = each.duration_s - std::min(lost_s, each.duration_s);
-    if (lost_s <= CLOCK_NOISE_S || !lost_core_) return;
+    if (lost_s <= CLOCK_NOISE_S || kept_core_) return;
     const std::int64_t now = thread_preemptions();
     use.preemptions = static_cast<std::int32_t>(now - preemptions_);
     preemptions_ = now;
@@ -274,8 +292,8 @@ class alignas(64) ProcessorTime {
   double ended_s_ = 0.0;  // end of the last task, or the last reading
   std::int64_t preemptions_ = 0;
   CoreState core_;
-  CoreWatch watch_;
-  bool lost_core_ = true;  // the thread lost its core, or may have, since it was last asked
+  const CoreWatch &watch_ = core_watch();
+  bool kept_core_ = false;  // what the system told last
   bool looked_before_task_ = false;  // the last reading of the clock was before the current task
   std::vector<int> since_pulse_;  // tasks that ended since then
 };

@@ -23,6 +23,7 @@ PROGRAM = r"""
 
 #include "processor_clock.h"
 
+using namespace tasksim;
 using namespace tasksim::ompt;
 
 static CoreWatch watch;
