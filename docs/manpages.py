@@ -54,7 +54,8 @@ def subcommands(command: click.Command) -> dict[str, click.Command]:
 
 def page(name: str, command: click.Command, version: str) -> str:
     """Return the page of a command in troff, with the macros of man(7)."""
-    ctx = click.Context(command, info_name=name)
+    # With its settings: a command keeps the help option that its first context asks for.
+    ctx = click.Context(command, info_name=name, **command.context_settings)
     summary, _, rest = cleandoc(command.help or "").partition("\n\n")
     title = name.replace(" ", "-")
     lines = [

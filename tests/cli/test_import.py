@@ -80,7 +80,8 @@ def test_examples_are_command_lines_that_parse(group):
         for example in command.examples:
             words = example.split()
             assert words[:3] == ["tasksim", group.name, name]
-            command.make_parser(click.Context(command)).parse_args(words[3:])
+            context = click.Context(command, **command.context_settings)
+            command.make_parser(context).parse_args(words[3:])
 
 
 # What is refused

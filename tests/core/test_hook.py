@@ -123,11 +123,8 @@ def test_wheels_of_the_same_sources_have_the_same_bytes(project):
 def test_a_wheel_has_the_recorder_of_openmp_programs(project):
     folder = BUILT_RECORDER.parent.relative_to(ROOT)
     shutil.copytree(ROOT / folder, project / folder, ignore=shutil.ignore_patterns("*.so"))
-    for header in (
-        "native/pulse.h",
-        "native/core_watch.h",
-        "tasksim_core.h",
-    ):  # what it shares with the core
+    shared_with_core = "native/pulse.h", "native/core_watch.h", "tasksim_core.h"
+    for header in shared_with_core:
         (project / CORE_FOLDER / header).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / CORE_FOLDER / header, project / CORE_FOLDER / header)
     wheel, _ = made(project)

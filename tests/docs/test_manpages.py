@@ -24,6 +24,7 @@ def test_each_command_has_a_page(pages):
     assert {"tasksim.1", "tasksim-simulate.1", "tasksim-study-run.1"} <= set(pages)
     assert "simulate \\- Predict a run" in pages["tasksim-simulate.1"].read_text()
     assert "\\fB\\-\\-scheduler TEXT\\fR" in pages["tasksim-simulate.1"].read_text()
+    assert "\\fB\\-h, \\-\\-help\\fR" in pages["tasksim-simulate.1"].read_text()
     assert "\\fBtasksim\\-study\\-run\\fR(1)" in pages["tasksim-study.1"].read_text()
 
 
