@@ -122,19 +122,21 @@ def test_more_executions_than_there_was_room_for(competitor):
 
 
 def test_a_kernel_by_itself_has_its_undisturbed_duration_in_the_samples(competitor):
+    competitor.in_turn = 1  # a busy machine may make one execution only
     collected = KernelSamples()
     options = CalibrationOptions(max_seconds=0.01)
     measure_under_load([GEMM], 1, collected, options, lambda *_: None)
     samples = collected.samples["gemm"]
     assert samples.durations_s == pytest.approx(1e-3)
-    assert sorted(set(np.round(samples.wall_s, 6).tolist())) == [1e-3, 4e-3]
+    assert samples.wall_s == pytest.approx(4e-3)
     assert collected.new == {"gemm": ("by itself",)}
 
 
 def test_a_burst_has_undisturbed_durations(competitor):
+    competitor.in_turn = 1
     found, _ = Bursts(1)(GEMM)
     assert found.own_s == pytest.approx(1e-3)
-    assert found.wall_s.max() == pytest.approx(4e-3)
+    assert found.wall_s == pytest.approx(4e-3)
 
 
 def test_kernels_beside_each_other_tell_what_others_took(competitor):
