@@ -88,14 +88,16 @@ several sizes would show that as such a cost."""
 LATER_TASKS: Final = 10
 """Number of tasks after an interrupted one that pay for it, too. Data that none of these uses were
 not near before, either."""
-COLD_S_PER_BYTE: Final = (100e-12, 250e-12)
+COLD_S_PER_BYTE: Final = (75e-12, 250e-12)
 """Additional time of a task of an own kernel per byte of its data if others had its core before it,
 in seconds, beside an idle and a busy hyper-thread of the core. The latter and those below were
 measured with 2,450 runs of tiled Cholesky, LU and QR, with tiles of 128 to 256 and 7 to 150 MB of
 data, and of the fast multipole method, alone and beside one and two processes per core, on two
-virtual cores of a Xeon (Sapphire Rapids); the former with 6,100 such runs on two cores of an AMD
-EPYC (Zen 5), beside processes that used 0 to 32 MiB of data."""
-MAX_COLD_SHARE: Final = (0.055, 0.135)
+virtual cores of a Xeon (Sapphire Rapids). The former were measured with 6,100 such runs on two
+cores of an AMD EPYC (Zen 5), beside processes that used 0 to 32 MiB of data, and are a quarter less
+since workers lose their cores within tasks and not when they read their clocks: an interruption
+costs more then, which is left out by itself. The latter are from before that."""
+MAX_COLD_SHARE: Final = (0.04, 0.135)
 """Largest share of a task that cold data cost, in the same runs: a processor fetches most data
 while it computes with others."""
 CACHE_BYTES: Final = 32 * 2**20
@@ -105,18 +107,19 @@ of 32 MiB, Cholesky of 302 MB and LU of 75 MB pay nothing; beside one of 260 MiB
 pays in full."""
 COLD_SHARES: Final = MappingProxyType(
     {
-        "gemm": (0.07, 0.155), "syrk": (0.055, 0.17), "potrf": (0.07, 0.16),
-        "getrf": (0.05, 0.115),
-        "trsm": (0.06, 0.09), "trsm_ru": (0.045, 0.08), "trsm_ll": (0.03, 0.09),
-        "geqrt": (0.03, 0.11), "gemqrt": (0.0, 0.115), "tpqrt": (0.01, 0.1),
-        "tpmqrt": (0.02, 0.14),
-        "M2L_in": (0.04, 0.1), "M2L_out": (0.04, 0.12), "M2M": (0.05, 0.1), "L2L": (0.0, 0.1),
-        "P2M": (0.0, 0.08), "L2P": (0.0, 0.08), "P2P_in": (0.0, 0.01), "P2P_out": (0.005, 0.02),
+        "gemm": (0.055, 0.155), "syrk": (0.015, 0.17), "potrf": (0.035, 0.16),
+        "getrf": (0.055, 0.115),
+        "trsm": (0.035, 0.09), "trsm_ru": (0.04, 0.08), "trsm_ll": (0.03, 0.09),
+        "geqrt": (0.03, 0.11), "gemqrt": (0.0, 0.115), "tpqrt": (0.015, 0.1),
+        "tpmqrt": (0.03, 0.14),
+        "M2L_in": (0.025, 0.1), "M2L_out": (0.0, 0.12), "M2M": (0.055, 0.1), "L2L": (0.04, 0.1),
+        "P2M": (0.0, 0.08), "L2P": (0.0, 0.08), "P2P_in": (0.0, 0.01), "P2P_out": (0.0, 0.02),
     }
 )  # fmt: skip
-"""Share of a task that cold data cost shipped kernels, in the same runs, beside an idle and a busy
-hyper-thread: whoever uses it fills the core's own caches. QR loses less than by bytes, as its
-workers do not keep each other from memory while others have their cores."""
+"""Share of a task that cold data cost shipped kernels, beside an idle hyper-thread (1,890 runs on
+the EPYC, alone and beside one and two processes per core) and beside a busy one (the runs on the
+Xeon): whoever uses it fills the core's own caches. QR loses less than by bytes, as its workers do
+not keep each other from memory while others have their cores."""
 BUSY_PULSE: Final = 1.5
 """Mean pulse of a run beside busy hyper-threads: that of the runs on the Xeon, to judge by the 1.5
 times that they slowed runs in calm."""
