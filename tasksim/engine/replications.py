@@ -51,10 +51,10 @@ only two measured runs, Student's distribution would allow any difference."""
 VARIANCE_DRAWS: Final = 200
 """Number of draws for the variance of a model: it is known to a tenth then, which is enough for
 quantiles."""
-STRATA: Final = 50
-"""Number of equal parts of the distribution of slowdowns, each of which has one of so many groups.
-By chance alone, twice as many runs as expected may meet a new load, and the bounds of the interval
-show it."""
+SLOWDOWN_STRATA: Final = 50
+"""Number of equal parts of the distribution of slowdowns: of so many groups, each takes its
+slowdown from another part. By chance alone, twice as many runs as expected may meet a new load, and
+the bounds of an interval show it."""
 MAX_KEPT_MODELS: Final = 256
 """Maximum number of cached drawn models: each thread reuses those of its group."""
 MIN_RUNS_FOR_SPREAD: Final = 5
@@ -213,7 +213,7 @@ class Replicator:
         durations = np.full(self._shape, np.inf)
         slowdown = 0.0  # of the run by other programs, as a logarithm
         if self._slowdown is not None:
-            block, number = divmod(which.group, STRATA)
+            block, number = divmod(which.group, SLOWDOWN_STRATA)
             slowdown = self._slowdowns(block, which.run)[number]
         ratios, alone, of_models = np.ones((3, len(self._parts)))
         for index, part in enumerate(self._parts):
@@ -249,10 +249,10 @@ class Replicator:
         return part.drawer(self._generator(_MODELS, part.key, group), stretch)
 
     def _drawn_slowdowns(self, block: int, run: int) -> list[float]:
-        """Return the log slowdowns of a run of each of :data:`STRATA` groups."""
+        """Return the log slowdowns of a run of each of :data:`SLOWDOWN_STRATA` groups."""
         assert self._slowdown is not None
         rng = self._generator(_RUNS, _SLOWDOWN_KEY, block, run)
-        shares = (rng.permutation(STRATA) + rng.random(STRATA)) / STRATA
+        shares = (rng.permutation(SLOWDOWN_STRATA) + rng.random(SLOWDOWN_STRATA)) / SLOWDOWN_STRATA
         return [float(level) for level in self._slowdown.quantiles(shares)]
 
     def _run(self, part: _Part, which: Replication) -> tuple[float, float]:

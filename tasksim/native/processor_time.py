@@ -124,8 +124,8 @@ class ProcessorTime:
     readings share them, and after a pause, which belongs to no task. The time lost between two
     readings is charged to the longest of their tasks: tasks between readings are short unless one
     was interrupted. The pulse and the beat of the core are taken every :data:`PULSE_INTERVAL_S`,
-    between tasks: those between two readings have their mean. The core does the same
-    (``core/native/processor_time.h``).
+    between tasks: those between two readings have their mean. The core does the same, with fewer
+    readings where the system tells that a thread lost its core (``core/native/processor_time.h``).
 
     Parameters
     ----------

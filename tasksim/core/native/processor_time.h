@@ -212,8 +212,8 @@ class alignas(64) ProcessorTime {
 
   static constexpr double READING_INTERVAL_S = 20e-6;   // a reading costs 3 % of it
   static constexpr double READING_PAUSE_S = 5e-6;   // ten times the overhead between two tasks
-  static constexpr double WATCHED_INTERVAL_S = 2e-3;
-  static constexpr double WATCHED_PAUSE_S = 100e-6;
+  static constexpr double WATCHED_INTERVAL_S = 2e-3;  // a host takes a core for as long, or longer
+  static constexpr double WATCHED_PAUSE_S = 100e-6;   // a reading costs .5 % of it
   static constexpr double CLOCK_NOISE_S = 2e-6;   // difference of two undisturbed clocks
   static constexpr std::size_t MAX_PENDING_TASKS = 256;
 

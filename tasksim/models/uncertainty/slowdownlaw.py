@@ -75,7 +75,7 @@ PRIOR_RUNS: Final = 8
 """Weight of the prior, which holds for all machines, in runs."""
 CALM_SCATTER: Final = 0.02
 """Standard deviation of the log slowdown on an otherwise idle machine."""
-DISPLACEMENT: Final = 0.04
+DISPLACEMENT_SLOWDOWN: Final = 0.04
 """Log slowdown of a run by what probes do not show, per share of the time in which others have its
 cores: they displace its data. Beside one and two busy processes per core it was .07 and .01."""
 BUSY_SCATTER: Final = 0.045
@@ -102,7 +102,7 @@ two hosts, and the others were slower: as if deviations were too small by 1.3 to
 MAX_UNSEEN_DEVIATION: Final = 0.09
 """Largest standard deviation between minutes, of a log slowdown: a calibration beside others that
 come and go has seen what they do."""
-DRAWS: Final = 50_000
+SLOWDOWN_DRAWS: Final = 50_000
 """Number of draws that stand for a distribution: a share of .025 is known to .0007."""
 BANDWIDTH_FACTOR: Final = 0.9
 """Factor of the bandwidth that smooths few runs (Silverman, Density Estimation, 1986, 3.31)."""
@@ -195,7 +195,7 @@ class SlowdownLaw:
         # A restless machine that is busy now may be calm a second later: the latest says no more.
         mean = float(logs.mean())
         others_share = 1.0 - np.exp(-mean)
-        usual = max(mean + self._offset + DISPLACEMENT * others_share, 0.0)
+        usual = max(mean + self._offset + DISPLACEMENT_SLOWDOWN * others_share, 0.0)
         changed = np.sqrt(max(restless**2 - (STEADY_RESTLESSNESS * usual) ** 2, 0.0))
         parts = CALM_SCATTER, BUSY_SCATTER * usual, RESTLESS_SCATTER * changed
         scatter = np.linalg.norm(parts)
@@ -278,17 +278,16 @@ class ExpectedSlowdown:
     def _draws(self) -> Floats:
         """Logarithms of random slowdowns, at least 0."""
         rng = np.random.default_rng(0)
-        normal = rng.standard_normal(DRAWS)
-        arrivals = np.where(
-            rng.random(DRAWS) < ARRIVAL_SHARE, rng.exponential(ARRIVAL_SLOWDOWN, DRAWS), 0.0
-        )
+        normal = rng.standard_normal(SLOWDOWN_DRAWS)
+        arrives = rng.random(SLOWDOWN_DRAWS) < ARRIVAL_SHARE
+        arrivals = arrives * rng.exponential(ARRIVAL_SLOWDOWN, SLOWDOWN_DRAWS)
         prior = np.maximum(self.usual + self.scatter * normal, 0.0) + arrivals
         if not len(self.seen):
             return prior
-        levels = np.quantile(self.seen, rng.random(DRAWS)) + self._bandwidth * normal
+        levels = np.quantile(self.seen, rng.random(SLOWDOWN_DRAWS)) + self._bandwidth * normal
         middle = float(np.median(self.seen))
         similar = np.maximum(middle + self._stretch * (levels - middle), 0.0)
-        return np.where(rng.random(DRAWS) < self._share_seen, similar, prior)
+        return np.where(rng.random(SLOWDOWN_DRAWS) < self._share_seen, similar, prior)
 
     @property
     def _share_seen(self) -> float:
