@@ -309,7 +309,7 @@ def test_what_a_competitor_takes_is_found(runtime):
     # One worker waits for nothing but its core. Of a gap between tasks, the runtime has a part, the
     # competitor the rest.
     gaps_s = (np.sort(run.tasks.start_s)[1:] - np.sort(run.tasks.end_s)[:-1]).sum()
-    # What others cost on the same processor is no waiting.
+    # The worker does not wait while others on the same processor slow it.
     beside_s = run.makespan_s - run.tasks.cpu_s.sum()
     assert 0.95 * (beside_s - gaps_s) <= waited <= 1.05 * beside_s
     assert sum(run.disturbance.preemptions) > 0

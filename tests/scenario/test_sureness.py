@@ -102,7 +102,7 @@ def test_luck_does_not_depend_on_the_scheduler():
 
 
 def test_replications_meet_all_slowdowns_evenly():
-    """Of each fiftieth of the distribution, one in fifty groups: rare loads are as rare as said."""
+    """Each of fifty groups takes its slowdown from another fiftieth of the distribution."""
     asked = _scenario(effect=RunEffect(0.05, 0.02, 30))
     found = tasksim.how_sure(asked, replications=150, probes=3.0).found
     slowdowns = np.sort(np.log(found.ratios / found.alone_ratios)[:, 0, 0])
