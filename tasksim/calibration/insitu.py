@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.neighbours import Neighbours
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
+    from tasksim.models.uncertainty.slowdownlaw import Probe
     from tasksim.native.calm_moments import Gate
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
@@ -155,16 +156,16 @@ class _PastProbes:
 
     def __init__(self, workers: int) -> None:
         self._probe = SlowdownProbe(workers)
-        self._seen: deque[tuple[float, float]] = deque()
+        self._seen: deque[tuple[float, Probe]] = deque()
         self._due = -inf
 
-    def __call__(self) -> list[float]:
+    def __call__(self) -> list[Probe]:
         """Return the last probes before :data:`LAG_S` ago, latest last; initially the first one."""
         now = time.monotonic()
         if now >= self._due:
             self._seen.append((now, self._probe()))
             self._due = now + PROBE_S + PAUSE_S
-        old = [slowdown for seen, slowdown in self._seen if seen <= now - LAG_S]
+        old = [probe for seen, probe in self._seen if seen <= now - LAG_S]
         while len(old) > RECENT_PROBES:
             self._seen.popleft()
             del old[0]
@@ -197,7 +198,7 @@ class _Runner:
         self._calmest: list[tuple[float, Run]] = []
         self._min_runs = options.min_runs
         self._past = past
-        self.probes: list[float] = []
+        self.probes: list[Probe] = []
 
     def run(self, scheduler: str, gate: Gate[Run] | None, until: float) -> Run | None:
         """Return a run, or None if it was disturbed."""

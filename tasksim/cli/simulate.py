@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.choice import Engine
     from tasksim.engine.pricing import Noise
+    from tasksim.models.uncertainty.slowdownlaw import Probe
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Difference, Prediction
     from tasksim.scenario.replayed import Replayed
@@ -126,7 +127,7 @@ class _Asked:
     now: bool | None = None
     against: tuple[str, ...] = ()
     plot: Path | None = None
-    _probes: list[float] = field(default_factory=list)
+    _probes: list[Probe] = field(default_factory=list)
 
     def refuse_early(self, noise: str, results: ResultOptions) -> None:
         """Refuse options that exclude each other, and outputs that could not be written later."""
@@ -163,7 +164,7 @@ class _Asked:
                 progress=progress,
             )
 
-    def _recent(self, resolved: Resolved) -> list[float] | None:
+    def _recent(self, resolved: Resolved) -> list[Probe] | None:
         """Return how other programs slow this machine now, once for all answers; None elsewhere."""
         if self.now and not _is_of_this_machine(resolved):
             raise click.UsageError(

@@ -17,11 +17,11 @@ from tasksim.base.errors import InputError
 from tasksim.engine.durations import Demands
 from tasksim.models.uncertainty.doubt import student_stretch
 from tasksim.models.uncertainty.drawn import drawer_of
-from tasksim.models.uncertainty.slowdownlaw import UNSEEN_MINUTES_FACTOR, SlowdownLaw
+from tasksim.models.uncertainty.slowdownlaw import UNSEEN_MINUTES_FACTOR, Probe, SlowdownLaw
 from tasksim.models.uncertainty.tasknoise import noise_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.uncertainty.drawn import Drawer, Drawn
     from tasksim.models.uncertainty.runeffects import RunEffect
-    from tasksim.models.uncertainty.slowdownlaw import ExpectedSlowdown
+    from tasksim.models.uncertainty.slowdownlaw import ExpectedSlowdown, Probes
     from tasksim.models.uncertainty.tasknoise import TaskNoise
     from tasksim.platform.description import Platform
 
@@ -113,7 +113,7 @@ class Replicator:
         Sources of uncertainty, of :data:`UNCERTAINTY_SOURCES`.
     seed : int
         Seed of all draws.
-    probes : float or sequence of float, optional
+    probes : float, Probe, or sequence of them, optional
         Slowdown of the machine by other programs, or the last few slowdowns, the latest last.
     makespan_s : float, default 0.0
         Makespan with mean durations, without other programs, in seconds; 0: unknown. Slowdowns of
@@ -147,7 +147,7 @@ class Replicator:
         models: Models,
         sources: Collection[str],
         seed: int,
-        probes: float | Sequence[float] | None = None,
+        probes: Probes | None = None,
         makespan_s: float = 0.0,
     ) -> None:
         demands = Demands(graph, platform, models).asked
@@ -343,7 +343,7 @@ def _part(
 
 
 def _expected_slowdown(
-    models: Models, probes: float | Sequence[float] | None, makespan_s: float
+    models: Models, probes: Probes | None, makespan_s: float
 ) -> ExpectedSlowdown | None:
     """Return the slowdown of a run by other programs after *probes*, or at any moment.
 
@@ -353,12 +353,13 @@ def _expected_slowdown(
     law: SlowdownLaw | None = None if find is None else find()
     if probes is None:
         return None if law is None else law.at_any(makespan_s)
-    given = np.ravel(np.asarray(probes, dtype=np.float64))
-    if not (len(given) and np.isfinite(given).all() and (given >= 1).all()):
+    several = [probes] if isinstance(probes, Probe) or np.ndim(probes) == 0 else probes
+    given = [each if isinstance(each, Probe) else Probe(float(each)) for each in several]
+    if not (given and all(each.legal for each in given)):
         raise InputError(
             f"probes: got {probes!r}; legal: a slowdown, or some in order, finite and 1 or more"
         )
-    return (SlowdownLaw.of([]) if law is None else law).at(given.tolist(), makespan_s)
+    return (SlowdownLaw.of([]) if law is None else law).at(given, makespan_s)
 
 
 def _named(labels: Iterable[str]) -> str:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
+from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES, Probe
+from tasksim.native.displacement import displaced_share
 from tasksim.native.pulse import idle_cores, relative_pulse
 from tasksim.native.this_machine import pin_thread, usable_cores
-from tasksim.run.disturbance import crowding_at
+from tasksim.run.disturbance import crowding_at, crowding_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,12 +110,12 @@ PAUSE_S: Final = 0.35
 
 
 class SlowdownProbe:
-    """A probe that keeps all cores busy for a moment; a call returns the slowdown, 1 or more.
+    """A probe that keeps all cores busy for a moment.
 
     The ratio of the threads' processor time to the wall time is the share of the cores that they
-    got; pulses and beats tell what others on the same processor took of that
-    (:mod:`tasksim.native.pulse`). So neither the processor's speed nor the contents of its caches
-    matter.
+    got; pulses and beats (:mod:`tasksim.native.pulse`) and the share of displaced data
+    (:mod:`tasksim.native.displacement`) tell what others on the same processor took of that. So
+    neither the processor's speed nor the contents of its caches matter.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ class SlowdownProbe:
 
     Examples
     --------
-    >>> SlowdownProbe(1)() >= 1
+    >>> SlowdownProbe(1)().slowdown >= 1
     True
     """
 
@@ -131,16 +132,21 @@ class SlowdownProbe:
         self._products = ProductThreads(workers)
         self._pulses = [relative_pulse(idle) for idle in idle_cores(workers) or []]
 
-    def __call__(self) -> float:
+    def __call__(self) -> Probe:
         """Return the current slowdown: the duration of work relative to idle cores."""
+        weights = crowding_weights([""], displaced_share())[0]
         seen: list[tuple[float, float]] = []
         pulses = self._pulses
         between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)
         shares = self._products.shares(PROBE_S, between)
-        crowding = float(crowding_at(*np.array(seen).T).mean()) if seen else 1.0
-        return max(crowding * len(shares) / max(sum(shares), 1e-3), 1.0)
+        without_core = max(len(shares) / max(sum(shares), 1e-3), 1.0)
+        if not seen:
+            return Probe(without_core)
+        pulse, beat = np.array(seen).T
+        crowding = float(crowding_at(pulse, beat, weights).mean())
+        return Probe(without_core * crowding, crowding)
 
-    def recent(self) -> list[float]:
+    def recent(self) -> list[Probe]:
         """Wait for the last few slowdowns and return them, the latest last.
 
         They show whether the load of others changes.

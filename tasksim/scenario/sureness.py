@@ -19,13 +19,14 @@ from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from tasksim.base.progress import CountProgress
     from tasksim.engine.choice import Engine
     from tasksim.engine.simulation import Simulation
+    from tasksim.models.uncertainty.slowdownlaw import Probes
     from tasksim.scenario.resolved import Resolved
 
 __all__ = ["UNCERTAINTIES", "Uncertain", "how_sure", "how_sure_of"]
@@ -54,7 +55,7 @@ def how_sure(
     replications: int | None = None,
     until: float | None = None,
     level: float = 0.95,
-    probes: float | Sequence[float] | None = None,
+    probes: Probes | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:
@@ -78,10 +79,12 @@ def how_sure(
         Continue until each number is known within this share of the mean, as 0.01.
     level : float, default 0.95
         Confidence level of the intervals.
-    probes : float or sequence of float, optional
+    probes : float, Probe, or sequence of them, optional
         Slowdown by other programs just before the predicted run, as measured by
         :class:`tasksim.native.slowdown_probe.SlowdownProbe`; or the last few slowdowns, the
-        latest last, which show how much it varies. Default: slowdowns as during the calibration.
+        latest last, which show how much it varies. A
+        :class:`tasksim.models.uncertainty.slowdownlaw.Probe` knows how much of it others on the
+        same processor cause. Default: slowdowns as during the calibration.
     threads : int, optional
         Number of simultaneous replays. Default: the number of usable cores.
     engine : {"auto", "simpy", "compiled"}, default "auto"
@@ -128,7 +131,7 @@ def how_sure_of(
     replications: int | None = None,
     until: float | None = None,
     level: float = 0.95,
-    probes: float | Sequence[float] | None = None,
+    probes: Probes | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
     progress: CountProgress | None = None,

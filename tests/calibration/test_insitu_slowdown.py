@@ -16,7 +16,7 @@ from tasksim.calibration import insitu
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.contention import calibrate_contended
-from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path
+from tasksim.models.uncertainty.slowdownlaw import Probe, read_slowdowns, slowdown_path
 
 pytestmark = pytest.mark.skipif(not has_thread_clock(), reason="no clock of threads here")
 
@@ -30,7 +30,7 @@ def calibrated(tmp_path_factory):
     probes = itertools.cycle([1.0, 2.0, 3.0])
     slowed = itertools.cycle([2.0, 3.0, 1.0])  # the first run warms up
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [next(probes)] * 4)
+        patch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [Probe(next(probes))] * 4)
         patch.setattr(insitu, "slowdown", lambda _run, _graph: next(slowed))
         # It ends after 20 runs, as means are known to a factor of 2 long before.
         options = CalibrationOptions(max_seconds=60.0, min_runs=20, tolerance=0.99)
@@ -41,7 +41,7 @@ def calibrated(tmp_path_factory):
 @pytest.fixture
 def library(calibrated, tmp_path, monkeypatch):
     """A copy of the calibration, for a test that may add to it."""
-    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [1.0] * 4)
+    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [Probe(1.0)] * 4)
     return shutil.copytree(calibrated, tmp_path / "library")
 
 
@@ -79,7 +79,7 @@ def test_a_load_that_was_never_seen_slows_as_the_probe_says(library):
 
 
 def test_a_second_calibration_adds_to_the_first(library, monkeypatch):
-    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [5.0, 6.0])
+    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [Probe(5.0), Probe(6.0)])
     monkeypatch.setattr(insitu, "slowdown", lambda _run, _graph: 4.0)
     path = slowdown_path(library / "models" / "here")
     before = read_slowdowns(path)
@@ -101,7 +101,7 @@ def test_replaced_samples_take_their_slowdowns_along(library, monkeypatch):
 def test_with_contention_the_runs_on_all_cores_tell_how_far_others_disturb(tmp_path, monkeypatch):
     probed = []
     monkeypatch.setattr(
-        insitu, "_PastProbes", lambda workers: probed.append(workers) or (lambda: [2.0] * 4)
+        insitu, "_PastProbes", lambda workers: probed.append(workers) or (lambda: [Probe(2.0)] * 4)
     )
     monkeypatch.setattr(insitu, "slowdown", lambda run, _graph: 1.0 + len(run.workers))
     options = CalibrationOptions(max_seconds=0.4)
@@ -111,7 +111,14 @@ def test_with_contention_the_runs_on_all_cores_tell_how_far_others_disturb(tmp_p
     assert probed == [2]
 
 
-@pytest.mark.parametrize("probes", [0.5, -1.0, float("nan"), float("inf"), [], [1.0, 0.0]])
+@pytest.mark.parametrize(
+    "probes",
+    [
+        *(0.5, -1.0, float("nan"), float("inf")),
+        *([], [1.0, 0.0]),
+        *(Probe(0.5), Probe(2.0, 0.5), Probe(2.0, float("nan")), [Probe(2.0, float("inf"))]),
+    ],
+)
 def test_a_slowdown_is_one_or_more(library, probes):
     with pytest.raises(InputError, match="probes"):
         sure(library, probes=probes)

@@ -8,12 +8,14 @@ from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native import slowdown_probe
 from tasksim.native.pulse import Idle
 from tasksim.native.slowdown_probe import SlowdownProbe
-from tasksim.run.disturbance import BEAT_EXPONENT, PULSE_WEIGHT
+from tasksim.run.disturbance import BEAT_EXPONENT, DISPLACEMENT_WEIGHT, PULSE_WEIGHT
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_a_slowdown_is_one_or_more(workers):
-    assert 1 <= SlowdownProbe(workers)() < 1000
+    probe = SlowdownProbe(workers)()
+    assert 1 <= probe.slowdown < 1000
+    assert probe.legal
 
 
 @pytest.mark.parametrize(
@@ -22,13 +24,15 @@ def test_a_slowdown_is_one_or_more(workers):
 def test_it_says_how_much_of_the_cores_threads_got(monkeypatch, shares, expected):
     probe = SlowdownProbe(2)
     monkeypatch.setattr(probe._products, "shares", lambda *_: shares)
-    assert probe() == pytest.approx(expected)
+    monkeypatch.setattr(probe, "_pulses", [])
+    assert probe() == (pytest.approx(expected), 0.0)
 
 
 def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
     monkeypatch.setattr(slowdown_probe, "idle_cores", lambda _: [Idle(2.0, 0.5)] * 2)
     found = (1.5, 1.2)
     monkeypatch.setattr(slowdown_probe, "relative_pulse", lambda _: lambda: found)
+    monkeypatch.setattr(slowdown_probe, "displaced_share", lambda: 0.5)
     probe = SlowdownProbe(2)
 
     def shares(_seconds, between):
@@ -36,7 +40,8 @@ def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
         return [0.5, 0.5]
 
     monkeypatch.setattr(probe._products, "shares", shares)
-    assert probe() == pytest.approx(2.0 * 1.2**BEAT_EXPONENT * (1.0 + 0.5 * PULSE_WEIGHT))
+    crowding = 1.2**BEAT_EXPONENT * (1.0 + 0.5 * PULSE_WEIGHT) * (1.0 + 0.5 * DISPLACEMENT_WEIGHT)
+    assert probe() == (pytest.approx(2.0 * crowding), pytest.approx(crowding))
 
 
 def test_the_last_probes_are_some_moments_apart(monkeypatch):

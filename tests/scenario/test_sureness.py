@@ -8,7 +8,7 @@ import tasksim
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.runeffects import RunEffect
-from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
+from tasksim.models.uncertainty.slowdownlaw import Probe, SlowdownLaw
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.sureness import how_sure_of
 
@@ -106,7 +106,7 @@ def test_replications_meet_all_slowdowns_evenly():
     asked = _scenario(effect=RunEffect(0.05, 0.02, 30))
     found = tasksim.how_sure(asked, replications=150, probes=3.0).found
     slowdowns = np.sort(np.log(found.ratios / found.alone_ratios)[:, 0, 0])
-    bounds = SlowdownLaw.of([]).at([3.0]).quantiles(np.linspace(0, 1, len(slowdowns) + 1))
+    bounds = SlowdownLaw.of([]).at([Probe(3.0)]).quantiles(np.linspace(0, 1, len(slowdowns) + 1))
     assert len(slowdowns) == 50
     assert (bounds[:-1] <= slowdowns + 1e-12).all()
     assert (slowdowns <= bounds[1:] + 1e-12).all()

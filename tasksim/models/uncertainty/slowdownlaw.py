@@ -1,12 +1,20 @@
 """Law of slowdowns by other programs, predicted from recent probes of the machine.
 
-A *slowdown* is the ratio of a duration to the duration on an idle machine. A calibration probes all
-cores briefly again and again (:mod:`tasksim.native.slowdown_probe`), and each of its runs
-has a slowdown of its own. A prediction uses the calibration runs whose last few probes, as long
-before the run, were similar: as busy, and as restless, which is the distance between these probes.
-If no such run was seen, because a load began after the calibration, the slowdown of the run is the
+A *slowdown* is the ratio of a duration to the duration on an idle machine. It has two factors: how
+much longer work takes because others have its cores for a part of the time, and its *crowding*, by
+which others on the same processor lengthen it while it has a core
+(:mod:`tasksim.run.disturbance`). A calibration probes all cores briefly again and again
+(:mod:`tasksim.native.slowdown_probe`), and each of its runs has a slowdown of its own. A prediction
+uses the calibration runs whose last few probes, as long before the run, were similar: others had as
+much of the cores, and the slowdown was as restless, which is the distance between these probes. If
+no such run was seen, because a load began after the calibration, the slowdown of the run is the
 mean of these probes, and as much more or less as that of the calibration's runs was, with some
 scatter, which reaches the calmest of them and the busiest.
+
+The crowding changes from minute to minute, and the same probes measure it to a few percent. So runs
+are predicted with the crowding of the last few probes in place of that before the calibration's
+runs. Without it, models and law were right, and beside one steady load runs of some minutes were 8
+% longer than those of other minutes.
 
 Others take a core for a slice of time again and again. A short run meets few slices, many or none;
 a long one meets about as many as any other of its length. And threads that have slept keep their
@@ -15,20 +23,21 @@ and vary more; a prediction scales the slowdowns of the calibration's runs to it
 
 The load of a machine also changes slowly. The mean of the last few probes follows it better than
 the latest one: by as much as the slowdowns of a calibration follow it, those of similar runs are
-shifted to the present.
+shifted to the present, apart from crowding, which they follow in full.
 
 The file ``slowdown.csv`` in a machine's folder has the slowdowns of calibration runs. One line per
 run: ``run``, its number as in sample files; ``probe``, the slowdown of work on all cores a second
 before the run, relative to an idle machine; ``restless``, the ratio of the largest to the smallest
 of the last few probes; ``slowdown``, the slowdown of the run itself; ``alone_s``, its makespan
-without other programs in seconds; ``usual``, the geometric mean of the last few probes. Files of
-earlier versions lack the last two, or the last one.
+without other programs in seconds; ``usual``, the geometric mean of the last few probes; and
+``crowding``, that of their crowding. Files of earlier versions lack the last one, two or three.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -41,7 +50,7 @@ from tasksim.base.files import read_text, write_text
 from tasksim.base.numerals import plain_float, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tasksim.base.arrays import Bools, Floats
@@ -51,6 +60,8 @@ __all__ = [
     "RECENT_PROBES",
     "UNSEEN_MINUTES_FACTOR",
     "ExpectedSlowdown",
+    "Probe",
+    "Probes",
     "SlowdownLaw",
     "SlowdownRow",
     "read_slowdowns",
@@ -75,16 +86,17 @@ PRIOR_RUNS: Final = 8
 """Weight of the prior, which holds for all machines, in runs."""
 CALM_SCATTER: Final = 0.02
 """Standard deviation of the log slowdown on an otherwise idle machine."""
-DISPLACEMENT_SLOWDOWN: Final = 0.04
+UNSHOWN_SLOWDOWN: Final = 0.04
 """Log slowdown of a run by what probes do not show, per share of the time in which others have its
-cores: they displace its data. Beside one and two busy processes per core it was .07 and .01."""
-BUSY_SCATTER: Final = 0.045
+cores. Beside one and two busy processes per core it was .08 and .00."""
+BUSY_SCATTER: Final = 0.04
 """Standard deviation of a run's log slowdown, per unit of the mean log slowdown of the probes:
-beside one and two busy processes per core, runs differed from what the probes said by .04 and .07
-in all."""
-STEADY_RESTLESSNESS: Final = 0.1
-"""Log distance between the last probes beside a steady load, per unit of their mean log slowdown:
-they meet one time slice more or less."""
+beside one and two busy processes per core, runs of an application differed from what the probes
+said by .04 and .06 in all."""
+STEADY_RESTLESSNESS: Final = 0.16
+"""Largest log distance between the last probes beside a steady load, per unit of their mean log
+slowdown: they meet one time slice more or less. Of 240 moments beside one and two busy processes
+per core, five in six were below it."""
 RESTLESS_SCATTER: Final = 0.5
 """Standard deviation of a run's log slowdown, per unit of log distance between the last probes
 beyond that beside a steady load: the run may meet the calmest of these moments or the busiest, and
@@ -114,9 +126,37 @@ MAX_EXTRAPOLATION: Final = 4.0
 """Largest length for which slowdowns are scaled, in lengths of the longest run: at most half of its
 deviation is left, as a smaller part that all lengths share may not have shown. Of shorter runs than
 the shortest nothing is known."""
+MIN_TAKEN: Final = -0.5
+"""Smallest time that others take from a run, relative to its length: probes may show more crowding
+than a run had."""
 MIN_RUNS_OF_LENGTHS: Final = 12
 """Smallest number of similar runs of different lengths that show it: six of each of two lengths
 tell their variances to a factor of two. And of runs that show how slowdowns follow probes."""
+
+
+class Probe(NamedTuple):
+    """A moment of the machine.
+
+    Parameters
+    ----------
+    slowdown : float
+        The duration of work on all cores, relative to idle cores; 1 or more.
+    crowding : float, default 0.0
+        The factor of it by which others on the same processor lengthen work that has a core, 1 or
+        more; 0: unknown.
+    """
+
+    slowdown: float
+    crowding: float = 0.0
+
+    @property
+    def legal(self) -> bool:
+        """Whether the slowdown is a finite number of at least 1, and the crowding, if known."""
+        return 1 <= self.slowdown < inf and (self.crowding == 0 or 1 <= self.crowding < inf)
+
+
+Probes = float | Probe | Sequence[float] | Sequence[Probe]
+"""A slowdown, or the last few, the latest last; of numbers the crowding is unknown."""
 
 
 class SlowdownRow(NamedTuple):
@@ -134,6 +174,8 @@ class SlowdownRow(NamedTuple):
         The makespan of the run without other programs, in seconds; 0: unknown.
     usual : float, default 0.0
         The geometric mean of the last few probes; 0: unknown.
+    crowding : float, default 0.0
+        The geometric mean of their crowding; 0: unknown.
     """
 
     probe: float
@@ -141,13 +183,15 @@ class SlowdownRow(NamedTuple):
     slowdown: float
     alone_s: float = 0.0
     usual: float = 0.0
+    crowding: float = 0.0
 
     @classmethod
-    def of(cls, probes: Sequence[float], slowdown: float, alone_s: float = 0.0) -> Self:
+    def of(cls, probes: Sequence[Probe], slowdown: float, alone_s: float = 0.0) -> Self:
         """Return the row of a run after *probes*, the latest last."""
-        recent = probes[-RECENT_PROBES:]
-        usual = float(np.exp(np.log(recent).mean()))
-        return cls(recent[-1], max(recent) / min(recent), slowdown, alone_s, usual)
+        recent = [probe.slowdown for probe in probes[-RECENT_PROBES:]]
+        restless = max(recent) / min(recent)
+        means = np.prod(probes[-RECENT_PROBES:], axis=0) ** (1 / len(recent))  # 0: an unknown one
+        return cls(recent[-1], restless, slowdown, alone_s, *means.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +206,8 @@ class SlowdownLaw:
         Makespans of these runs without other programs, in seconds; 0: unknown.
     usual : ndarray
         Means of the logarithms of the last few probes before each; of the latest, if unknown.
+    crowding : ndarray
+        Means of the logarithms of their crowding; NaN: unknown.
     """
 
     probes: Floats
@@ -169,40 +215,45 @@ class SlowdownLaw:
     slowdowns: Floats
     alone_s: Floats
     usual: Floats
+    crowding: Floats
 
     @classmethod
     def of(cls, rows: Sequence[SlowdownRow]) -> Self:
         """Return the law of *rows*; without rows, only the prior."""
         table = np.array(rows, dtype=np.float64).reshape(-1, len(SlowdownRow._fields))
         probes, restless, slowdowns = np.log(table[:, :3]).T
-        alone_s, usual = table[:, 3:].T
-        known = usual > 0
-        usual = np.where(known, np.log(usual, where=known, out=np.zeros(len(table))), probes)
-        return cls(probes, restless, slowdowns, alone_s, usual)
+        alone_s = table[:, 3]
+        usual, crowding = np.log(np.where(table[:, 4:] > 0, table[:, 4:], np.nan)).T
+        usual = np.where(np.isnan(usual), probes, usual)
+        return cls(probes, restless, slowdowns, alone_s, usual, crowding)
 
-    def at(self, probes: Sequence[float], alone_s: float = 0.0) -> ExpectedSlowdown:
+    def at(self, probes: Sequence[Probe], alone_s: float = 0.0) -> ExpectedSlowdown:
         """Return the expected slowdown of a run after *probes*, the latest last.
 
         *alone_s* is the makespan of the run without other programs, in seconds; 0: unknown.
         """
-        logs = np.log(np.asarray(probes[-RECENT_PROBES:], dtype=np.float64))
-        latest, restless = float(logs[-1]), float(np.ptp(logs))
-        apart = np.abs(self.probes - latest)
+        recent, crowdings = np.array(probes[-RECENT_PROBES:], dtype=np.float64).T
+        logs = np.log(recent)
+        mean, restless = float(logs.mean()), float(np.ptp(logs))
+        if (crowdings > 0).all() and np.isfinite(self.crowding).all():
+            crowding, then = float(np.log(crowdings).mean()), self.crowding
+        else:
+            crowding, then = 0.0, np.zeros(len(self.crowding))
+        apart = np.abs((self.probes - then) - (logs[-1] - crowding))
         if len(logs) > 1:  # one probe does not show how restless the machine is
             apart = np.hypot(apart, self.restless - restless)
         nearest = np.sort(apart)[:NEAREST_RUNS]
         near = apart <= np.clip(nearest[-1] if len(nearest) else 0.0, SAME_DISTANCE, MAX_DISTANCE)
         # A restless machine that is busy now may be calm a second later: the latest says no more.
-        mean = float(logs.mean())
         others_share = 1.0 - np.exp(-mean)
-        usual = max(mean + self._offset + DISPLACEMENT_SLOWDOWN * others_share, 0.0)
+        usual = max(mean + self._offset + UNSHOWN_SLOWDOWN * others_share, 0.0)
         changed = np.sqrt(max(restless**2 - (STEADY_RESTLESSNESS * usual) ** 2, 0.0))
         parts = CALM_SCATTER, BUSY_SCATTER * usual, RESTLESS_SCATTER * changed
         scatter = np.linalg.norm(parts)
-        seen = self._seen(near, alone_s)
+        seen = self._of_length(alone_s, near, then)
         if len(seen):
-            change = mean - float(self.usual[near].mean())
-            seen = np.maximum(seen + self._follows * change, 0.0)
+            change = (mean - crowding) - float((self.usual - then)[near].mean())
+            seen = np.sort(np.maximum(seen + self._follows(then) * change + crowding, 0.0))
         return ExpectedSlowdown(seen, usual, float(scatter))
 
     def at_any(self, alone_s: float = 0.0) -> ExpectedSlowdown:
@@ -211,40 +262,46 @@ class SlowdownLaw:
         *alone_s* is as for :meth:`at`.
         """
         every = np.ones(len(self.slowdowns), dtype=bool)
-        return ExpectedSlowdown(self._seen(every, alone_s), 0.0, CALM_SCATTER)
+        then = np.nan_to_num(self.crowding)
+        seen = np.sort(np.maximum(self._of_length(alone_s, every, then) + then, 0.0))
+        return ExpectedSlowdown(seen, 0.0, CALM_SCATTER)
 
     @property
     def _offset(self) -> float:
         """Median difference of the slowdowns of the calibration's runs from the probes before."""
         return float(np.median(self.slowdowns - self.usual)) if len(self.slowdowns) else 0.0
 
-    @property
-    def _follows(self) -> float:
-        """The part of a change of the probes' mean by which slowdowns change: 0 to 1."""
-        apart = self.usual - self.usual.mean()
+    def _follows(self, crowding: Floats) -> float:
+        """Return the part of a change of the probes' mean by which slowdowns change: 0 to 1.
+
+        Both are without the *crowding*.
+        """
+        usual = self.usual - crowding
+        apart = usual - usual.mean()
         if len(apart) < MIN_RUNS_OF_LENGTHS or float(apart.std()) < CALM_SCATTER:
             return 0.0
-        return float(np.clip(apart @ self.slowdowns / (apart @ apart), 0.0, 1.0))
+        return float(np.clip(apart @ (self.slowdowns - crowding) / (apart @ apart), 0.0, 1.0))
 
-    def _seen(self, near: Bools, alone_s: float) -> Floats:
-        """Return the slowdowns of the runs *near*, as runs of *alone_s* would have had, ascending.
+    def _of_length(self, alone_s: float, near: Bools, crowding: Floats) -> Floats:
+        """Return the slowdowns of the runs *near*, as runs of *alone_s* would have had.
 
-        The time that others take from a run, divided by its length, has a mean and a variance of
-        two parts each: one of long runs, and one that is divided by the length.
+        They are without the *crowding*. The time that others take from a run, divided by its
+        length, has a mean and a variance of two parts each: one of long runs, and one that is
+        divided by the length.
         """
-        slowdowns, lengths = self.slowdowns[near], self.alone_s[near]
+        slowdowns, lengths = (self.slowdowns - crowding)[near], self.alone_s[near]
         if alone_s <= 0 or len(lengths) < MIN_RUNS_OF_LENGTHS or lengths.min() <= 0:
-            return np.sort(slowdowns)
+            return slowdowns
         if lengths.max() < MIN_LENGTH_RATIO * lengths.min():
-            return np.sort(slowdowns)
+            return slowdowns
         taken = np.expm1(slowdowns)
         there = float(np.clip(alone_s, lengths.min(), MAX_EXTRAPOLATION * lengths.max()))
         mean, mean_there = _by_length(taken, lengths, there, positive=False)
         variance, variance_there = _by_length((taken - mean) ** 2, lengths, there, positive=True)
         if not variance.all():
-            return np.sort(slowdowns)
+            return slowdowns
         scaled = mean_there + (taken - mean) * np.sqrt(variance_there / variance)
-        return np.sort(np.log1p(np.maximum(scaled, 0.0)))
+        return np.log1p(np.maximum(scaled, MIN_TAKEN))
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,8 +384,9 @@ def _by_length(
 
 
 CSV_COLUMNS: Final = ["run", *SlowdownRow._fields]
-EARLIER_COLUMNS: Final = (CSV_COLUMNS[:-2], CSV_COLUMNS[:-1])
-"""Columns of files from before the length of a run counted, and the mean of the probes."""
+EARLIER_COLUMNS: Final = (CSV_COLUMNS[:-3], CSV_COLUMNS[:-2], CSV_COLUMNS[:-1])
+"""Columns of files from before the length of a run counted, the mean of the probes, and their
+crowding."""
 MAX_SLOWDOWN: Final = 1e6
 """Largest slowdown accepted: no user waits for a run that is slowed a million times."""
 
@@ -360,7 +418,7 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
         except (ValueError, TypeError):
             run, row = None, SlowdownRow(0.0, 0.0, 0.0)
         legal = all(1 <= each <= MAX_SLOWDOWN for each in row[:3]) and 0 <= row.alone_s < inf
-        legal = legal and (not row.usual or 1 <= row.usual <= MAX_SLOWDOWN)
+        legal = legal and all(not each or 1 <= each <= MAX_SLOWDOWN for each in row[4:])
         if run is None or not legal or len(fields) != len(columns):
             raise InputError(
                 f"{path}:{lines.line_num}: expected a run, numbers of at least 1, and a time: "
