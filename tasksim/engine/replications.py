@@ -7,6 +7,7 @@ noise.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
@@ -21,7 +22,7 @@ from tasksim.models.uncertainty.slowdownlaw import UNSEEN_MINUTES_FACTOR, Probe,
 from tasksim.models.uncertainty.tasknoise import noise_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from numpy.typing import NDArray
 
@@ -353,8 +354,10 @@ def _expected_slowdown(
     law: SlowdownLaw | None = None if find is None else find()
     if probes is None:
         return None if law is None else law.at_any(makespan_s)
-    several = [probes] if isinstance(probes, Probe) or np.ndim(probes) == 0 else probes
-    given = [each if isinstance(each, Probe) else Probe(float(each)) for each in several]
+    each_given = (
+        probes if isinstance(probes, Iterable) and not isinstance(probes, Probe) else [probes]
+    )
+    given = [each if isinstance(each, Probe) else Probe(float(each)) for each in each_given]
     if not (given and all(each.legal for each in given)):
         raise InputError(
             f"probes: got {probes!r}; legal: a slowdown, or some in order, finite and 1 or more"

@@ -11,10 +11,9 @@ no such run was seen, because a load began after the calibration, the slowdown o
 mean of these probes, and as much more or less as that of the calibration's runs was, with some
 scatter, which reaches the calmest of them and the busiest.
 
-The crowding changes from minute to minute, and the same probes measure it to a few percent. So runs
-are predicted with the crowding of the last few probes in place of that before the calibration's
-runs. Without it, models and law were right, and beside one steady load runs of some minutes were 8
-% longer than those of other minutes.
+The crowding changes from minute to minute: beside the same steady load, it makes runs of some
+minutes 8 % longer than those of others. Probes measure it to a few percent. So a predicted run has
+the crowding of the last few probes in place of that before the calibration's runs.
 
 Others take a core for a slice of time again and again. A short run meets few slices, many or none;
 a long one meets about as many as any other of its length. And threads that have slept keep their
@@ -102,6 +101,10 @@ RESTLESS_SCATTER: Final = 0.5
 beyond that beside a steady load: the run may meet the calmest of these moments or the busiest, and
 an interval of 95 % about their mean holds both (of four, none is farther from the mean than three
 quarters of the distance)."""
+CROWDING_SCATTER: Final = 0.7
+"""Standard deviation of a run's log crowding about the mean of the last probes, per unit of theirs,
+besides that in the same moment: of 480 runs, those after steady probes differed by .018, those
+after probes that differed by .04 and .07 by .032 and .041."""
 ARRIVAL_SHARE: Final = 0.02
 """Share of runs during which a further load begins."""
 ARRIVAL_SLOWDOWN: Final = 0.5
@@ -112,8 +115,8 @@ UNSEEN_MINUTES_FACTOR: Final = 1.3
 Without it, intervals of 95 % held 85, 85, 86, 86 and 87 % of 100 or 150 runs in calm minutes, on
 two hosts, and the others were slower: as if deviations were too small by 1.3 to 1.36."""
 MAX_UNSEEN_DEVIATION: Final = 0.09
-"""Largest standard deviation between minutes, of a log slowdown: a calibration beside others that
-come and go has seen what they do."""
+"""Largest standard deviation between minutes whose crowding is unknown, of a log slowdown: a
+calibration beside others that come and go has seen what they do."""
 SLOWDOWN_DRAWS: Final = 50_000
 """Number of draws that stand for a distribution: a share of .025 is known to .0007."""
 BANDWIDTH_FACTOR: Final = 0.9
@@ -235,10 +238,10 @@ class SlowdownLaw:
         recent, crowdings = np.array(probes[-RECENT_PROBES:], dtype=np.float64).T
         logs = np.log(recent)
         mean, restless = float(logs.mean()), float(np.ptp(logs))
-        if (crowdings > 0).all() and np.isfinite(self.crowding).all():
-            crowding, then = float(np.log(crowdings).mean()), self.crowding
-        else:
-            crowding, then = 0.0, np.zeros(len(self.crowding))
+        known = bool((crowdings > 0).all() and np.isfinite(self.crowding).all())
+        of_probes = np.log(crowdings) if known else np.zeros(len(logs))
+        crowding = float(of_probes.mean())
+        then = self.crowding if known else np.zeros(len(self.crowding))
         apart = np.abs((self.probes - then) - (logs[-1] - crowding))
         if len(logs) > 1:  # one probe does not show how restless the machine is
             apart = np.hypot(apart, self.restless - restless)
@@ -254,7 +257,8 @@ class SlowdownLaw:
         if len(seen):
             change = (mean - crowding) - float((self.usual - then)[near].mean())
             seen = np.sort(np.maximum(seen + self._follows(then) * change + crowding, 0.0))
-        return ExpectedSlowdown(seen, usual, float(scatter))
+        unseen = CROWDING_SCATTER * float(of_probes.std()) if known else _unseen_deviation(seen)
+        return ExpectedSlowdown(seen, usual, float(scatter), unseen)
 
     def at_any(self, alone_s: float = 0.0) -> ExpectedSlowdown:
         """Return the expected slowdown at an unknown time: that of the calibration's runs.
@@ -264,7 +268,7 @@ class SlowdownLaw:
         every = np.ones(len(self.slowdowns), dtype=bool)
         then = np.nan_to_num(self.crowding)
         seen = np.sort(np.maximum(self._of_length(alone_s, every, then) + then, 0.0))
-        return ExpectedSlowdown(seen, 0.0, CALM_SCATTER)
+        return ExpectedSlowdown(seen, 0.0, CALM_SCATTER, _unseen_deviation(seen))
 
     @property
     def _offset(self) -> float:
@@ -314,11 +318,14 @@ class ExpectedSlowdown:
         Logarithms of the slowdowns of similar runs, ascending.
     usual, scatter : float
         Mean and standard deviation of the logarithm in the prior.
+    unseen : float
+        Standard deviation by which the run may differ from such runs.
     """
 
     seen: Floats
     usual: float
     scatter: float
+    unseen: float
 
     @property
     def expected(self) -> float:
@@ -341,9 +348,9 @@ class ExpectedSlowdown:
         prior = np.maximum(self.usual + self.scatter * normal, 0.0) + arrivals
         if not len(self.seen):
             return prior
-        levels = np.quantile(self.seen, rng.random(SLOWDOWN_DRAWS)) + self._bandwidth * normal
-        middle = float(np.median(self.seen))
-        similar = np.maximum(middle + self._stretch * (levels - middle), 0.0)
+        deviation = np.hypot(self._bandwidth, self.unseen)
+        levels = np.quantile(self.seen, rng.random(SLOWDOWN_DRAWS)) + deviation * normal
+        similar = np.maximum(levels, 0.0)
         return np.where(rng.random(SLOWDOWN_DRAWS) < self._share_seen, similar, prior)
 
     @property
@@ -351,19 +358,17 @@ class ExpectedSlowdown:
         return len(self.seen) / (len(self.seen) + PRIOR_RUNS)
 
     @property
-    def _stretch(self) -> float:
-        """Ratio of the deviations in later minutes to those of the runs seen."""
-        variance = float(self.seen.var())
-        if not variance:
-            return 1.0
-        unseen = min((UNSEEN_MINUTES_FACTOR**2 - 1) * variance, MAX_UNSEEN_DEVIATION**2)
-        return float(np.sqrt(1 + unseen / variance))
-
-    @property
     def _bandwidth(self) -> float:
         low, high = np.quantile(self.seen, (0.25, 0.75))
         scale = float(high - low) / NORMAL_IQR
         return float(BANDWIDTH_FACTOR * scale * len(self.seen) ** -0.2)
+
+
+def _unseen_deviation(seen: Floats) -> float:
+    """Return by how much the minutes of the runs *seen* differ from others, as a deviation."""
+    if not len(seen):
+        return 0.0
+    return min(float(np.sqrt(UNSEEN_MINUTES_FACTOR**2 - 1) * seen.std()), MAX_UNSEEN_DEVIATION)
 
 
 def _by_length(

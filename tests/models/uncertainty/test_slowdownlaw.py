@@ -197,7 +197,18 @@ def test_runs_are_as_crowded_as_the_last_probes(crowding):
     law = SlowdownLaw.of(crowded(200))
     found = drawn(law.at(moments([2.0 * crowding] * 4, crowding)))
     assert np.median(found) == pytest.approx(2.0 * crowding, rel=0.02)
-    assert np.log(found).std() == pytest.approx(UNSEEN_MINUTES_FACTOR * 0.05, rel=0.4)
+    assert np.ptp(np.quantile(np.log(found), [0.16, 0.84])) == pytest.approx(2 * 0.05, rel=0.3)
+
+
+def test_where_crowding_changes_from_probe_to_probe_a_run_may_meet_more_or_less():
+    law = SlowdownLaw.of([SlowdownRow(1.0, 1.0, 1.0, 0.1, 1.0, 1.0)] * 80)
+    steady, changing = (
+        np.log(drawn(law.at([Probe(level, level) for level in levels])))
+        for levels in ([1.2] * 4, [1.1, 1.3, 1.1, 1.3])
+    )
+    assert np.median(changing) == pytest.approx(np.median(steady), rel=0.05)
+    middles = [np.ptp(np.quantile(each, [0.16, 0.84])) for each in (steady, changing)]
+    assert middles[1] > 3 * middles[0]
 
 
 def test_a_moment_of_unknown_crowding_is_as_the_calibration():
