@@ -14,7 +14,8 @@ calibrated beside a load and judged in calm, and the reverse. Predictions are co
 makespans that runs would have had alone; the wall times of the same runs stand beside them.
 *coverage* predicts each run just before it, as ``tasksim simulate --uncertainty both`` does, and
 counts the runs inside: calm; beside a steady load; beside others that come and go; and beside a
-load that began after a calm calibration. Widths are beside the spread of the runs of one case.
+load that began after a calm calibration. Runs share the errors of their calibration, so each regime
+has three, in turn with the others. Widths are beside the spread of the runs of one case.
 *commands* starts no load: in each round it calls ``tasksim calibrate`` for one of the four
 applications, and for sizes drawn anew, under each scheduler, ``tasksim simulate --uncertainty
 both`` and ``tasksim run``, each a process of its own. It prints errors against the makespan alone,
@@ -38,7 +39,7 @@ import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -230,6 +231,18 @@ def predictions(folder: Path, asked: argparse.Namespace) -> None:
         )
 
 
+class Judged(NamedTuple):
+    """A run, and where it is."""
+
+    text: str
+    scheduler: str
+    makespan_s: float
+    place: int
+    """0: below its interval, 1: inside, 2: above."""
+    width: float
+    """The interval's, relative to the run."""
+
+
 def coverage(folder: Path, asked: argparse.Namespace) -> None:
     """Count the runs that are inside their intervals."""
     cases = Cases()
@@ -239,34 +252,51 @@ def coverage(folder: Path, asked: argparse.Namespace) -> None:
         "others come and go": ((1, RESTLESS), (1, RESTLESS)),
         "a load that began later": ((0, STEADY), (2, STEADY)),
     }
-    for number, (name, (before, after)) in enumerate(regimes.items()):
-        with load(*before):
-            library = calibrated(folder / f"coverage-{number}", asked.seconds)
-        with load(*after):
-            print(f"{name}: {_inside(cases, library, asked)}", flush=True)
+    judged: dict[str, list[list[Judged]]] = {name: [] for name in regimes}
+    for number in range(asked.calibrations):
+        for name, (before, after) in regimes.items():
+            with load(*before):
+                library = calibrated(folder / f"coverage-{name}-{number}", asked.seconds)
+            with load(*after):
+                found = _judged(cases, library, asked.runs // asked.calibrations)
+            judged[name].append(found)
+            print(f"{name}, {number + 1}: {_inside(found)}", file=sys.stderr, flush=True)
+    for name, parts in judged.items():
+        of_each = ", ".join(f"{100 * _share_inside(part):.0f} %" for part in parts)
+        print(f"{name}: {_inside([run for part in parts for run in part])}; inside: {of_each}")
 
 
-def _inside(cases: Cases, library: Path, asked: argparse.Namespace) -> str:
+def _judged(cases: Cases, library: Path, count: int) -> list[Judged]:
     probe = SlowdownProbe(CORES)
-    widths: list[float] = []
-    makespans: dict[tuple[str, str], list[float]] = {}
-    places: dict[str, list[int]] = {}  # of the runs of an application: below, inside, above
-    for number in range(asked.runs):
+    found = []
+    for number in range(count):
         text = PREDICTED[number % len(PREDICTED)]
         scheduler = SCHEDULERS[number // len(PREDICTED) % len(SCHEDULERS)]
         sure = tasksim.how_sure(scenario(library, text, scheduler), probes=probe.recent())
-        run = cases.run(text, scheduler)
-        place = (run.makespan_s >= sure.run_low_s) + (run.makespan_s > sure.run_high_s)
-        places.setdefault(text.split()[0], [0, 0, 0])[place] += 1
-        widths.append((sure.run_high_s - sure.run_low_s) / run.makespan_s)
-        makespans.setdefault((text, scheduler), []).append(run.makespan_s)
+        took_s = cases.run(text, scheduler).makespan_s
+        place = (took_s >= sure.run_low_s) + (took_s > sure.run_high_s)
+        width = (sure.run_high_s - sure.run_low_s) / took_s
+        found.append(Judged(text, scheduler, took_s, place, width))
+    return found
+
+
+def _share_inside(runs: Sequence[Judged]) -> float:
+    return sum(run.place == 1 for run in runs) / len(runs)
+
+
+def _inside(runs: Sequence[Judged]) -> str:
+    """Return how many runs are inside, of each application and all, and how wide intervals are."""
+    makespans: dict[tuple[str, str], list[float]] = {}
+    places: dict[str, list[int]] = {}  # of the runs of an application: below, inside, above
+    for run in runs:
+        places.setdefault(run.text.split()[0], [0, 0, 0])[run.place] += 1
+        makespans.setdefault((run.text, run.scheduler), []).append(run.makespan_s)
     spreads = [(max(each) - min(each)) / statistics.median(each) for each in makespans.values()]
-    below, inside, above = (sum(column) for column in zip(*places.values(), strict=True))
     by_application = ", ".join(f"{name} {'/'.join(map(str, n))}" for name, n in places.items())
     return (
-        f"{100 * inside / asked.runs:.0f} % of {asked.runs} runs inside, {below} below, {above} "
-        f"above; width {100 * statistics.median(widths):.0f} % (median), runs of one case differ "
-        f"by {100 * statistics.median(spreads):.0f} %; below/inside/above: {by_application}"
+        f"{100 * _share_inside(runs):.0f} % of {len(runs)} runs inside; width "
+        f"{100 * statistics.median(run.width for run in runs):.0f} % (median), runs of one case "
+        f"differ by {100 * statistics.median(spreads):.0f} %; below/inside/above: {by_application}"
     )
 
 
@@ -376,6 +406,7 @@ def main() -> None:
     parser.add_argument("--per-core", type=int, default=2, help="processes of the load")
     parser.add_argument("--repetitions", type=int, default=5, help="of a native run")
     parser.add_argument("--runs", type=int, default=150, help="of a regime")
+    parser.add_argument("--calibrations", type=int, default=3, help="of a regime")
     asked = parser.parse_args()
     what = {
         "models": models, "predictions": predictions, "coverage": coverage, "commands": commands,
