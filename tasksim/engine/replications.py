@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from zlib import crc32
 
 import numpy as np
@@ -354,10 +354,11 @@ def _expected_slowdown(
     law: SlowdownLaw | None = None if find is None else find()
     if probes is None:
         return None if law is None else law.at_any(makespan_s)
-    each_given = (
-        probes if isinstance(probes, Iterable) and not isinstance(probes, Probe) else [probes]
-    )
-    given = [each if isinstance(each, Probe) else Probe(float(each)) for each in each_given]
+    one = isinstance(probes, Probe) or not isinstance(probes, Iterable)
+    given = [
+        each if isinstance(each, Probe) else Probe(float(each))
+        for each in cast("Iterable[float | Probe]", [probes] if one else probes)
+    ]
     if not (given and all(each.legal for each in given)):
         raise InputError(
             f"probes: got {probes!r}; legal: a slowdown, or some in order, finite and 1 or more"

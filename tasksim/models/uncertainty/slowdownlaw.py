@@ -138,7 +138,7 @@ tell their variances to a factor of two. And of runs that show how slowdowns fol
 
 
 class Probe(NamedTuple):
-    """A moment of the machine.
+    """How busy the machine is at a moment.
 
     Parameters
     ----------
