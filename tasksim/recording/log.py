@@ -272,6 +272,7 @@ class RecordingLog:
         now = time.perf_counter()
         if now - here.since_s >= OWN_S:
             self._did(now)
+            here.since_s = now  # a wait may begin within another
         here.wait_s = now
 
     def has_waited(self) -> None:

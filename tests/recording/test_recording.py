@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 
 import pytest
 
@@ -98,6 +99,17 @@ def test_own_work_between_waits_is_a_task():
     own = run.tasks.duration_s[run.frame()["kernel"] == "main thread"]
     assert sorted(own)[-2] >= 0.03
     assert recording.simulate().makespan_s >= 0.08  # 10, 30, 30, 10 ms, one after another
+
+
+def test_own_work_before_a_result_of_a_pool_is_a_task_once(checked):
+    """The method that gives the result calls the one that waits for it."""
+    with tasksim.record() as recording, ThreadPool(1) as pool:
+        result = pool.apply_async(nap, (0.01,))
+        time.sleep(0.03)
+        assert result.get() == [0.01]
+    run = checked(recording).run
+    own = run.tasks.start_s[run.frame()["kernel"] == "main thread"]
+    assert len(set(own)) == len(own) >= 1
 
 
 def test_more_workers_and_one(recording):

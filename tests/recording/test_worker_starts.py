@@ -134,19 +134,28 @@ def nap(number):
     return number
 
 
-def prepare(seconds, nothing=None):
-    time.sleep(seconds)
+def wait_for(path, nothing=None):
+    while not path.exists():
+        time.sleep(0.001)
 
 
-def of_pool(context, initializer):
-    with context.Pool(2, initializer, (0.05,)) as pool:
-        return pool.map(nap, range(8), chunksize=1)
+def release(path):
+    time.sleep(0.05)
+    path.touch()
 
 
-def of_executor(context, initializer):
-    pool = ProcessPoolExecutor(2, context, initializer, (0.05,))
-    with pool:
-        return list(pool.map(nap, range(8)))
+def of_pool(context, initializer, path):
+    with context.Pool(2, initializer, (path,)) as pool:
+        found = pool.map_async(nap, range(8), chunksize=1)
+        release(path)
+        return found.get()
+
+
+def of_executor(context, initializer, path):
+    with ProcessPoolExecutor(2, context, initializer, (path,)) as pool:
+        found = pool.map(nap, range(8))
+        release(path)
+        return list(found)
 
 
 @pytest.mark.parametrize("program", [of_pool, of_executor])
@@ -158,11 +167,12 @@ def of_executor(context, initializer):
     ],
 )
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_the_initializer_of_a_pool_is_in_the_start(program, method, checked):
-    """Each process that ran a task slept 50 ms before."""
-    initializer = functools.partial(prepare, nothing=None)
+def test_the_initializer_of_a_pool_is_in_the_start(program, method, checked, tmp_path):
+    """Processes can take tasks 50 ms after these were submitted, however busy the machine is."""
+    initializer = functools.partial(wait_for, nothing=None)
+    context = multiprocessing.get_context(method)
     with tasksim.record() as recording:
-        assert program(multiprocessing.get_context(method), initializer) == list(range(8))
+        assert program(context, initializer, tmp_path / "released") == list(range(8))
     run = checked(recording).run
     starts = [name == WORKER_START for name in names_of(run)]
     assert sum(starts) == len([it for it in run.workers if it.architecture == "cpu"])
