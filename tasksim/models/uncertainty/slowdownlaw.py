@@ -87,13 +87,13 @@ CALM_SCATTER: Final = 0.02
 """Standard deviation of the log slowdown on an otherwise idle machine."""
 UNSHOWN_SLOWDOWN: Final = 0.04
 """Log slowdown of a run by what probes do not show, per share of the time in which others have its
-cores. Beside one and two busy processes per core it was .08 and .00."""
+cores: beside one and two busy processes per core it was .08 and .00, and this is their mean."""
 BUSY_SCATTER: Final = 0.04
 """Standard deviation of a run's log slowdown, per unit of the mean log slowdown of the probes:
 beside one and two busy processes per core, runs of an application differed from what the probes
 said by .04 and .06 in all."""
 STEADY_RESTLESSNESS: Final = 0.16
-"""Largest log distance between the last probes beside a steady load, per unit of their mean log
+"""Log distance between the last probes that a steady load explains, per unit of their mean log
 slowdown: they meet one time slice more or less. Of 240 moments beside one and two busy processes
 per core, five in six were below it."""
 RESTLESS_SCATTER: Final = 0.5
@@ -159,7 +159,7 @@ class Probe(NamedTuple):
 
 
 Probes = float | Probe | Sequence[float] | Sequence[Probe]
-"""A slowdown, or the last few, the latest last; of numbers the crowding is unknown."""
+"""A slowdown or a probe, or the last few, the latest last. Numbers tell no crowding."""
 
 
 class SlowdownRow(NamedTuple):
@@ -238,6 +238,7 @@ class SlowdownLaw:
         recent, crowdings = np.array(probes[-RECENT_PROBES:], dtype=np.float64).T
         logs = np.log(recent)
         mean, restless = float(logs.mean()), float(np.ptp(logs))
+        # Crowding now, and then, before the calibration's runs: if unknown, it counts as the same.
         known = bool((crowdings > 0).all() and np.isfinite(self.crowding).all())
         of_probes = np.log(crowdings) if known else np.zeros(len(logs))
         crowding = float(of_probes.mean())
