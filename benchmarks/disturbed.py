@@ -232,7 +232,7 @@ def predictions(folder: Path, asked: argparse.Namespace) -> None:
 
 
 class Judged(NamedTuple):
-    """A run, and where it is."""
+    """A run, and its place beside its interval."""
 
     text: str
     scheduler: str
@@ -285,7 +285,7 @@ def _share_inside(runs: Sequence[Judged]) -> float:
 
 
 def _inside(runs: Sequence[Judged]) -> str:
-    """Return how many runs are inside, of each application and all, and how wide intervals are."""
+    """Describe how many runs their intervals hold, and how wide these are."""
     makespans: dict[tuple[str, str], list[float]] = {}
     places: dict[str, list[int]] = {}  # of the runs of an application: below, inside, above
     for run in runs:
