@@ -66,6 +66,8 @@ def test_slow_examples_print_what_the_page_says(page, folder, monkeypatch):
     monkeypatch.setattr("tasksim.reports.demo.CALIBRATION_S", 2.0)
     monkeypatch.setattr("tasksim.reports.demo.REPETITIONS", 2)
     monkeypatch.setattr("tasksim.reports.demo.TILE_SIZE", 128)
+    # On a busy machine StarPU forgets a kernel half of whose executions differ by this much.
+    monkeypatch.setenv("STARPU_HISTORY_MAX_ERROR", "1000000")
     if page != "README.md":  # it shows all cases
         monkeypatch.setattr("tasksim.reports.demo.PREDICTED_CASES", ((8, "eager"), (12, "lws")))
     problems = Session(page, slow=True).execute((ROOT / page).read_text()).problems

@@ -326,11 +326,11 @@ def _history(implementations: Sequence[Implementation], notes: list[str]) -> Siz
     entries = sorted((e for i in implementations for e in i.entries), key=_key)
     best = [min(same, key=_order) for _, same in groupby(entries, _key)]
     used = [e for e in best if e.n > 0 and e.mean_us > 0]
+    if not used:
+        notes.append("no measurements, left out; a run with STARPU_CALIBRATE=1 adds some")
+        return None
     if len(used) < len(best):
         notes.append(f"left out: entries without samples ({len(best) - len(used)} of {len(best)})")
-    if not used:
-        notes.append("no measurements, left out")
-        return None
     model = SizeHistory.from_entries(
         SizeEntry(
             float(entry.size_bytes),
