@@ -375,6 +375,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "pulse": (Reading, []),
     "pulses": (c_int64, [c_double, c_double, c_int64, c_void_p, POINTER(c_double)]),
     "cold_reads": (c_int64, [c_int64, c_double, c_int64, c_void_p]),
+    "passes": (c_int64, [c_void_p, c_int32, c_int64, c_double, c_void_p]),
     "native_free": (None, [c_void_p]),
     "native_sleepers": (POINTER(c_int8), [c_void_p]),
     "native_pusher": (c_int64, [c_void_p]),

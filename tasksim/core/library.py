@@ -33,7 +33,7 @@ __all__ = [
     "wasm_status",
 ]
 
-INTERFACE_VERSION: Final = 24
+INTERFACE_VERSION: Final = 25
 """Version of the interface that the callers use, ``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``."""
 FOLDER: Final = Path(__file__).resolve().parent
 """Folder of the sources in a checkout. Wheels have the library instead."""

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // Raise this number whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 24
+#define TASKSIM_CORE_VERSION 25
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -461,6 +461,11 @@ TASKSIM_API int64_t tasksim_pulses(double begin_s, double end_s, int64_t most,
 // cache; returns *count*, or 0 if this processor cannot tell.
 TASKSIM_API int64_t tasksim_cold_reads(int64_t bytes, double pause_s, int64_t count,
                                        double *seconds);
+// Durations in seconds of *count* passes of a line of data, 0 at first, between two threads that
+// call this with sides 0 and 1, each the mean of many; returns how many there are, less than *count*
+// if the other thread does not answer for as long as *patience_s*.
+TASKSIM_API int64_t tasksim_passes(uint64_t *line, int32_t side, int64_t count, double patience_s,
+                                   double *seconds);
 
 // Selective runs: like native runs, but every task has a function, and the scheduler is the core's.
 TASKSIM_API void *tasksim_selective_new(const void *graph, const void *platform,

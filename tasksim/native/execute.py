@@ -11,6 +11,7 @@ import numpy as np
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.detour import detour_s
 from tasksim.native.displacement import displaced_share
 from tasksim.native.energymeter import EnergyMeter
 from tasksim.native.machine_account import MachineAccount, disturbance_of
@@ -112,7 +113,9 @@ def execute(
         wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)
         machine = MachineAccount.now().since(before)
         tasks = _without_slowing(execution.table(), bound)
-        displaced = displaced_share() if np.isfinite(tasks.pulse).any() else None
+        has_pulses = np.isfinite(tasks.pulse).any()
+        displaced = displaced_share() if has_pulses else None
+        detour = detour_s(len(platform.workers)) if has_pulses else None
         run = Run(
             kind="native",
             graph_name=graph.name,
@@ -130,7 +133,9 @@ def execute(
             power=power_info([platform]),
             counted_j=None if meter is None else meter.used_j(),
             disturbance=(
-                disturbance_of(execution.accounts, machine, displaced) if processor_time else None
+                disturbance_of(execution.accounts, machine, displaced, detour)
+                if processor_time
+                else None
             ),
         )
         if check:

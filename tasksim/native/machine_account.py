@@ -68,10 +68,12 @@ def disturbance_of(
     accounts: Sequence[ThreadAccount | None],
     machine: MachineAccount,
     displaced: float | None = None,
+    detour: float | None = None,
 ) -> Disturbance | None:
     """Return the time that others took from the workers, by the accounts of threads and machine.
 
-    *displaced* is the share of near data that they displaced (:mod:`tasksim.native.displacement`).
+    *displaced* is the share of near data that they displaced (:mod:`tasksim.native.displacement`),
+    *detour* the additional time that data took between cores (:mod:`tasksim.native.detour`).
     Return None if the system does not report it, or if there are fewer cores than workers: then the
     workers also wait for each other.
     """
@@ -90,6 +92,7 @@ def disturbance_of(
         pressure_s=machine.pressure_s,
         cache_bytes=last_cache_bytes(),
         displaced_share=displaced,
+        detour_s=detour,
     )
 
 

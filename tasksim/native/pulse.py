@@ -16,29 +16,16 @@ its own, a run itself decides how fast the clock is: only that of a virtual mach
 
 from __future__ import annotations
 
-import json
-import os
 import threading
-from contextlib import suppress
 from ctypes import byref, c_double
-from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.base.errors import TasksimError
-from tasksim.base.files import read_text, write_text
-from tasksim.base.lockfile import locked
 from tasksim.core.interface import functions, with_lock
-from tasksim.native.this_machine import (
-    cores_for,
-    is_virtual,
-    pin_thread,
-    processor,
-    usable_cores,
-)
+from tasksim.native.idle_notes import note, noted
+from tasksim.native.this_machine import cores_for, is_virtual, pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,20 +62,6 @@ MAX_PULSES: Final = 10_000
 """Largest number of pulses of a measurement."""
 MAX_DIFFERENCE: Final = 0.02
 """Largest relative difference of the idle pulses of equal cores."""
-MIN_CHANGE: Final = 0.01
-"""Smallest relative difference of idle states that is worth a note."""
-KEPT_DAYS: Final = 3
-"""Number of days of use whose idle states are kept. A virtual machine may move, while it runs, to a
-host with a slower clock, and no process of it is told: an idle state that no day has seen again is
-that of the host before."""
-MAX_UNUSED_DAYS: Final = 30
-"""Days after which the notes of a machine that nobody uses are deleted: each start of a machine has
-notes of its own."""
-
-BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-
-_NO_NOTES: Final = (TasksimError, OSError, ValueError, RuntimeError)
-"""Errors of a file that is not there, or is no JSON, and of a user without a home."""
 
 
 class Idle(NamedTuple):
@@ -117,18 +90,19 @@ def idle_cores(workers: int) -> list[Idle] | None:
         return None
     key = tuple(cores[:workers])
     if key not in _known:
-        noted = _noted(key)
+        name = ",".join(map(str, key))
+        before = noted(name, (workers, 2))
         measured = (
             _measured(key, MEASURING_S, MEASURING_S)
-            if noted is not None
+            if before is not None
             else _measured(key, FIRST_MEASURING_S, MAX_MEASURING_S)
         )
-        found = [each for each in (noted, measured) if each is not None]
+        found = [each for each in (before, measured) if each is not None]
         if not found:
             return None
         smallest = np.min(found, axis=0)
         if measured is not None:
-            _note(key, measured)
+            note(name, measured)
         if not is_virtual():
             smallest[:, 1] = np.nan
         _known[key] = [Idle(*each) for each in smallest.tolist()]
@@ -224,79 +198,3 @@ def _are_equal(pulses: Floats) -> bool:
     """Return whether the *pulses* of each core, of [windows, cores] in order, hardly differ."""
     equal = pulses[-1] <= (1.0 + MAX_WINDOWS_DIFFERENCE) * pulses[0]
     return bool((equal & np.isfinite(pulses[-1])).all())
-
-
-def _note_path() -> Path:
-    """Return the file of this user's machines: machine -> day -> cores -> idle states."""
-    folder = os.environ.get("XDG_CACHE_HOME")
-    return (Path(folder) if folder else Path.home() / ".cache") / "tasksim" / "idle-states.json"
-
-
-def _machine() -> str:
-    """Return the processor and the boot of this machine: the next boot may be on another host."""
-    with suppress(OSError):
-        return f"{processor()}, boot {BOOT_ID.read_text(encoding='ascii').strip()}"
-    return processor()
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
-
-
-def _noted(cores: Sequence[int]) -> Floats | None:
-    """Return the smallest idle pulse and beat of each of *cores* that earlier processes saw."""
-    days = _days_of(_notes().get(_machine()))
-    found = [states for day in days.values() if (states := _states(day, cores)) is not None]
-    return np.min(found, axis=0) if found else None
-
-
-def _note(cores: Sequence[int], idle: Floats) -> None:
-    """Note the *idle* states of a measurement, unless smaller ones are noted for today."""
-    today = _today().isoformat()
-    noted = _states(_days_of(_notes().get(_machine())).get(today), cores)
-    if noted is not None and (idle > (1.0 - MIN_CHANGE) * noted).all():
-        return
-    # A folder that cannot be written costs later processes some certainty, and nothing else.
-    with suppress(*_NO_NOTES), locked(path := _note_path()):
-        notes = _notes()
-        days = _days_of(notes.get(_machine()))
-        noted = _states(days.get(today), cores)
-        smallest = idle if noted is None else np.minimum(idle, noted)
-        days[today] = days.get(today, {}) | {_name(cores): smallest.tolist()}
-        notes[_machine()] = {day: days[day] for day in sorted(days)[-KEPT_DAYS:]}
-        oldest = (_today() - timedelta(days=MAX_UNUSED_DAYS)).isoformat()
-        used = {
-            name: each for name, each in notes.items() if max(_days_of(each), default="") > oldest
-        }
-        write_text(path, json.dumps(used, indent=1) + "\n", force=True)
-
-
-def _days_of(machine: object) -> dict[str, dict[str, Any]]:
-    """Return the notes of a machine, day -> cores -> states, without any that are no such notes."""
-    days = {}
-    for day, noted in machine.items() if isinstance(machine, dict) else ():
-        with suppress(TypeError, ValueError):
-            days[date.fromisoformat(day).isoformat()] = dict(noted)
-    return days
-
-
-def _states(day: dict[str, Any] | None, cores: Sequence[int]) -> Floats | None:
-    """Return the idle pulse and beat of each of *cores* in the notes of a day; None: unknown."""
-    with suppress(TypeError, ValueError):  # no numbers, or no pairs
-        found = np.array((day or {}).get(_name(cores)), dtype=float)
-        if found.shape == (len(cores), 2) and (found > 0.0).all():
-            return found
-    return None
-
-
-def _notes() -> dict[str, Any]:
-    """Return the notes; none if there are none that can be read."""
-    with suppress(*_NO_NOTES):
-        found = json.loads(read_text(_note_path()))
-        if isinstance(found, dict):
-            return found
-    return {}
-
-
-def _name(cores: Sequence[int]) -> str:
-    return ",".join(map(str, cores))

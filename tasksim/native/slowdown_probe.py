@@ -14,6 +14,7 @@ import numpy as np
 
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES, Probe
+from tasksim.native.detour import detour_s
 from tasksim.native.displacement import displaced_share
 from tasksim.native.pulse import idle_cores, relative_pulse
 from tasksim.native.this_machine import pin_thread, usable_cores
@@ -113,9 +114,10 @@ class SlowdownProbe:
     """A probe that keeps all cores busy for a moment.
 
     The ratio of the threads' processor time to the wall time is the share of the cores that they
-    got; pulses and beats (:mod:`tasksim.native.pulse`) and the share of displaced data
-    (:mod:`tasksim.native.displacement`) tell what others on the same processor took of that. So
-    neither the processor's speed nor the contents of its caches matter.
+    got; pulses and beats (:mod:`tasksim.native.pulse`), the share of displaced data
+    (:mod:`tasksim.native.displacement`) and the detour of data between cores
+    (:mod:`tasksim.native.detour`) tell what others on the same processor took of that.
+    So neither the processor's speed nor the contents of its caches matter.
 
     Parameters
     ----------
@@ -129,12 +131,13 @@ class SlowdownProbe:
     """
 
     def __init__(self, workers: int) -> None:
+        self._workers = workers
         self._products = ProductThreads(workers)
         self._pulses = [relative_pulse(idle) for idle in idle_cores(workers) or []]
 
     def __call__(self) -> Probe:
         """Return the current slowdown: the duration of work relative to idle cores."""
-        weights = crowding_weights([""], displaced_share())[0]
+        weights = crowding_weights([""], displaced_share(), detour_s(self._workers))[0]
         seen: list[tuple[float, float]] = []
         pulses = self._pulses
         between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)

@@ -51,6 +51,7 @@ MACHINE_FACTS: Final = (
     "pressure_s",
     "cache_bytes",
     "displaced_share",
+    "detour_s",
 )
 """Fields after those of the workers."""
 
@@ -102,6 +103,9 @@ class Disturbance:
     displaced_share : float or None
         Share of the data near a core that others displace within 6 ms
         (:mod:`tasksim.native.displacement`).
+    detour_s : float or None
+        Additional time that data take between the workers' cores, where the host has moved them
+        (:mod:`tasksim.native.detour`).
     """
 
     waited_s: tuple[float | None, ...]
@@ -112,6 +116,7 @@ class Disturbance:
     pressure_s: float | None = None
     cache_bytes: float | None = None
     displaced_share: float | None = None
+    detour_s: float | None = None
 
     @property
     def total_s(self) -> float:
@@ -150,6 +155,8 @@ class Disturbance:
         share = found.displaced_share
         if share is not None and not 0.0 <= share <= 1.0:
             raise node["displaced_share"].error(f"got {share:g}; legal: 0 to 1")
+        if found.detour_s is not None and not found.detour_s >= 0.0:
+            raise node["detour_s"].error(f"got {found.detour_s:g}; legal: 0 or more")
         return found
 
 

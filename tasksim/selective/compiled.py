@@ -27,6 +27,7 @@ from tasksim.native.compiled import (
     program_structure,
     record_of,
 )
+from tasksim.native.detour import detour_s
 from tasksim.native.displacement import displaced_share
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
@@ -212,7 +213,11 @@ class CompiledAccount:
         tasks = len(rules.of_task)
         self._measured = np.zeros(1, np.int64), np.zeros(tasks, np.int32), np.zeros(tasks)
         table = quantiles(rules.statistics)
-        displaced = None if self._idle is None else displaced_share()
+        known = (
+            (None, None)
+            if self._idle is None
+            else (displaced_share(), detour_s(len(self._facts.platform.workers)))
+        )
         return Selection(
             kernels=len(rules.found),
             quantile_count=len(table),
@@ -235,7 +240,7 @@ class CompiledAccount:
             rehearse=1,
             idle=None if self._idle is None else column(self._idle, np.float64),
             crowding_weights=column(
-                crowding_weights([found.kernel for found in rules.found], displaced), np.float64
+                crowding_weights([found.kernel for found in rules.found], *known), np.float64
             ),
             max_pulse=MAX_PULSE,
             max_twin_pulse=MAX_TWIN_PULSE,

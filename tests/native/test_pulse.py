@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from compiled_core import needs_core
 
-from tasksim.native import pulse
+from tasksim.native import idle_notes, pulse
 from tasksim.native.pulse import Idle, idle_core_of_any, idle_cores
 from tasksim.native.this_machine import usable_cores
 
@@ -31,7 +31,7 @@ DAY_OF_USE = date(2026, 11, 30)
 def today(monkeypatch):
     """Return a list with the day that it is."""
     day = [DAY_OF_USE]
-    monkeypatch.setattr(pulse, "_today", lambda: day[0])
+    monkeypatch.setattr(idle_notes, "_today", lambda: day[0])
     return day
 
 
@@ -71,7 +71,7 @@ def test_the_smallest_of_all_measurements_counts(told, notes):
     assert idle_pulses(1) == [2.0]
     name = str(usable_cores()[0])
     noted = json.loads(notes.read_text())
-    assert noted == {pulse._machine(): {DAY_OF_USE.isoformat(): {name: [[2.0, 0.25]]}}}
+    assert noted == {idle_notes._machine(): {DAY_OF_USE.isoformat(): {name: [[2.0, 0.25]]}}}
 
 
 def test_later_processes_know_of_a_smaller_one(told, notes):
@@ -100,9 +100,9 @@ def test_notes_of_other_machines_remain(told, notes):
 def test_notes_of_a_machine_that_is_not_used_are_deleted(told, notes, today):
     assert idle_pulses(1) == [2.0]
     before = set(json.loads(notes.read_text()))
-    today[0] += timedelta(days=pulse.MAX_UNUSED_DAYS - 1)
+    today[0] += timedelta(days=idle_notes.MAX_UNUSED_DAYS - 1)
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr(pulse, "_machine", lambda: "another")
+        patches.setattr(idle_notes, "_machine", lambda: "another")
         again()
         assert set(json.loads(notes.read_text())) == {*before, "another"}
         today[0] += timedelta(days=1)
@@ -111,7 +111,7 @@ def test_notes_of_a_machine_that_is_not_used_are_deleted(told, notes, today):
 
 
 def test_a_machine_that_was_started_again_may_be_on_another_host(told, monkeypatch, tmp_path):
-    monkeypatch.setattr(pulse, "BOOT_ID", boot_id := tmp_path / "boot_id")
+    monkeypatch.setattr(idle_notes, "BOOT_ID", boot_id := tmp_path / "boot_id")
     boot_id.write_text("one\n")
     assert idle_pulses(1) == [2.0]
     told[:] = [[3.0]]
@@ -123,7 +123,7 @@ def test_a_machine_that_was_started_again_may_be_on_another_host(told, monkeypat
 def test_a_machine_that_moved_to_a_slower_host_forgets_the_faster_one(told, today):
     assert idle_pulses(1) == [2.0]
     told[:] = [[2.5]]
-    for _ in range(pulse.KEPT_DAYS - 1):
+    for _ in range(idle_notes.KEPT_DAYS - 1):
         today[0] += timedelta(days=5)  # of no use, which tell nothing
         assert again() == [2.0]
     today[0] += timedelta(days=1)
@@ -132,8 +132,8 @@ def test_a_machine_that_moved_to_a_slower_host_forgets_the_faster_one(told, toda
 
 
 def test_an_idle_state_that_is_seen_again_is_kept(told, today):
-    for number in range(2 * pulse.KEPT_DAYS):
-        told[:] = [[3.0 if number % pulse.KEPT_DAYS else 2.0]]
+    for number in range(2 * idle_notes.KEPT_DAYS):
+        told[:] = [[3.0 if number % idle_notes.KEPT_DAYS else 2.0]]
         assert again() == [2.0]
         today[0] += timedelta(days=1)
 
@@ -154,7 +154,7 @@ def test_an_idle_state_that_is_seen_again_is_kept(told, today):
 )
 def test_damaged_notes_are_written_anew(told, notes, text):
     notes.parent.mkdir()
-    notes.write_text(text.replace("%s", pulse._machine()))
+    notes.write_text(text.replace("%s", idle_notes._machine()))
     assert idle_pulses(1) == [2.0]
     assert again() == [2.0]
 

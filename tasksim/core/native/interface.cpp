@@ -5,6 +5,7 @@
 #include "../schedulers/foreign.h"
 #include "cold_reads.h"
 #include "execution.h"
+#include "passes.h"
 
 namespace tasksim {
 
@@ -183,6 +184,16 @@ int64_t tasksim_cold_reads(int64_t bytes, double pause_s, int64_t count, double 
     *seconds++ = sample.near_s;
     *seconds++ = sample.after_pause_s;
     *seconds++ = sample.far_s;
+  }
+  return count;
+}
+
+int64_t tasksim_passes(uint64_t *line, int32_t side, int64_t count, double patience_s,
+                       double *seconds) {
+  Passes passes(line, side);
+  for (int64_t number = 0; number < count; ++number) {
+    seconds[number] = passes(patience_s);
+    if (seconds[number] < 0.0) return number;
   }
   return count;
 }
