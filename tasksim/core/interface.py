@@ -280,7 +280,7 @@ class Selection(ctypes.Structure):
         "i:kernels,quantile_count,least,counts,spread,company,rehearse,draws d:tolerance"
         " p:of_task,quantiles,sample_ptr,sample_s,told_s,profile,twister,measured,measured_task"
         ",measured_s,safe_ptr,safe_target,safe_source,safe_bytes,idle,crowding_weights"
-        " d:max_pulse,max_twin_pulse,max_beat,beat_exponent"
+        " d:max_pulse,max_twin_pulse,max_beat,busy_pulse,idle_beat_exponent,busy_beat_exponent"
     )
 
 

@@ -342,7 +342,8 @@ typedef struct {
   const tasksim_reading *idle;  // workers; null: no pulses are taken
   // Kernels x 3: weights of pulses to max_pulse, and beyond to max_twin_pulse, and a factor.
   const double *crowding_weights;
-  double max_pulse, max_twin_pulse, max_beat, beat_exponent;
+  double max_pulse, max_twin_pulse, max_beat;
+  double busy_pulse, idle_beat_exponent, busy_beat_exponent;
 } tasksim_selection;
 
 // The executed tasks of a selective run, the total duration of those that were measured, and the

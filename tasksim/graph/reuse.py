@@ -21,6 +21,7 @@ __all__ = [
     "ReuseTracker",
     "accessed_bytes",
     "read_and_written_bytes",
+    "remote_bytes",
     "reuse_distances",
     "task_bytes",
 ]
@@ -127,6 +128,39 @@ def task_bytes(
         bytes_of_access = accessed_bytes(graph)
     owner = owner_of_each(graph.access_ptr)
     return np.bincount(owner, bytes_of_access, minlength=len(graph)).astype(np.float64)
+
+
+def remote_bytes(
+    graph: TaskGraph, worker: NDArray[np.integer], start_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the bytes of each task's data that another worker wrote last.
+
+    Data that the task's own worker has used since are not counted.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        The graph.
+    worker, start_s : numpy.ndarray
+        The worker of each task, and its start.
+    """
+    used = graph.access_mode != AccessMode.SCRATCH
+    task, handle = owner_of_each(graph.access_ptr)[used], graph.access_handle[used]
+    order = np.lexsort((start_s[task], handle))
+    task, handle = task[order], handle[order]
+    writes = (graph.access_mode[used] != AccessMode.R)[order]
+    user = worker[task].astype(np.int64)
+    written_before = np.cumsum(writes) - writes  # in all handles up to this one
+    # The last element is that of no write.
+    writer, written = np.append(user[writes], -1), np.append(handle[writes], -1)
+    by_another = (written[written_before - 1] == handle) & (writer[written_before - 1] != user)
+    # A worker uses what was written for the first time.
+    uses = (written_before * graph.handles + handle) * (user.max(initial=0) + 1) + user
+    first = np.zeros(len(task), bool)
+    first[np.unique(uses, return_index=True)[1]] = True
+    sizes = graph.handle_size.astype(np.float64)[handle]
+    remote = np.where(by_another & first, sizes, 0.0)
+    return np.bincount(task, remote, minlength=len(graph)).astype(np.float64)
 
 
 def read_and_written_bytes(

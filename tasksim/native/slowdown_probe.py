@@ -18,7 +18,7 @@ from tasksim.native.detour import detour_s
 from tasksim.native.displacement import displaced_share
 from tasksim.native.pulse import idle_cores, relative_pulse
 from tasksim.native.this_machine import pin_thread, usable_cores
-from tasksim.run.disturbance import crowding_at, crowding_weights
+from tasksim.run.disturbance import crowding_at, crowding_weights, detour_crowding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +137,7 @@ class SlowdownProbe:
 
     def __call__(self) -> Probe:
         """Return the current slowdown: the duration of work relative to idle cores."""
-        weights = crowding_weights([""], displaced_share(), detour_s(self._workers))[0]
+        weights = crowding_weights([""], displaced_share())[0]
         seen: list[tuple[float, float]] = []
         pulses = self._pulses
         between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)
@@ -147,6 +147,7 @@ class SlowdownProbe:
             return Probe(without_core)
         pulse, beat = np.array(seen).T
         crowding = float(crowding_at(pulse, beat, weights).mean())
+        crowding *= detour_crowding(detour_s(self._workers))
         return Probe(without_core * crowding, crowding)
 
     def recent(self) -> list[Probe]:

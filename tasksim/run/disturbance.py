@@ -5,12 +5,11 @@ its thread. A kernel that waits, for a file or another thread, takes longer than
 in every task, interrupted or not: this wait is its own.
 
 A task also takes longer, by processor time, too, if somebody uses the other hyper-thread of its
-core, if guests on the host's other cores slow its clock, if any of them fills the caches, or if the
-host moves the workers to cores far from each other. No system reports this: the workers' pulses and
-beats (:mod:`tasksim.native.pulse`), the share of displaced data
-(:mod:`tasksim.native.displacement`) and the detour of data between cores
-(:mod:`tasksim.native.detour`) show it. The factor by which it lengthens a task is the task's
-*crowding*.
+core, if guests on the host's other cores slow its clock, or if any of them fills the caches. No
+system reports this: the workers' pulses and beats (:mod:`tasksim.native.pulse`) and the share of
+displaced data (:mod:`tasksim.native.displacement`) show it. The factor by which it lengthens a task
+is the task's *crowding*. If the host moves the workers to cores far from each other, data take a
+detour between them (:mod:`tasksim.native.detour`).
 
 The system reports how long a thread had no core, but not when: over time, the time is spread evenly
 over the task, and a worker's losses between its tasks over the time between them.
@@ -40,6 +39,7 @@ __all__ = [
     "crowding",
     "crowding_at",
     "crowding_weights",
+    "detour_crowding",
     "disturbance_account",
     "disturbance_summary",
     "has_processor_times",
@@ -112,9 +112,9 @@ COLD_SHARES: Final = MappingProxyType(
         "gemm": (0.055, 0.155), "syrk": (0.015, 0.17), "potrf": (0.035, 0.16),
         "getrf": (0.055, 0.115),
         "trsm": (0.035, 0.09), "trsm_ru": (0.04, 0.08), "trsm_ll": (0.03, 0.09),
-        "geqrt": (0.03, 0.11), "gemqrt": (0.0, 0.115), "tpqrt": (0.015, 0.1),
-        "tpmqrt": (0.03, 0.14),
-        "M2L_in": (0.025, 0.1), "M2L_out": (0.0, 0.12), "M2M": (0.055, 0.1), "L2L": (0.04, 0.1),
+        "geqrt": (0.015, 0.11), "gemqrt": (0.0, 0.115), "tpqrt": (0.0, 0.1),
+        "tpmqrt": (0.02, 0.14),
+        "M2L_in": (0.025, 0.1), "M2L_out": (0.035, 0.12), "M2M": (0.055, 0.1), "L2L": (0.04, 0.1),
         "P2M": (0.0, 0.08), "L2P": (0.0, 0.08), "P2P_in": (0.0, 0.01), "P2P_out": (0.0, 0.02),
     }
 )  # fmt: skip
@@ -141,22 +141,29 @@ DISPLACEMENT_WEIGHTS: Final = MappingProxyType(
 on the EPYC, with tiles of 128, 192 and 256, in calm and beside others; those of the two differ by
 .02 in the median. The data of P2P and P2M are in the core's own caches."""
 DETOUR_S: Final = 160e-9
-"""Detour of data for which the weights below are, in seconds: between two groups of cores of an
-EPYC, which have a cache each."""
-DETOUR_WEIGHT: Final = 0.03
-"""Additional time of a task, relative to itself, if data take so much longer between the workers'
-cores; of kernels without a weight of their own."""
-DETOUR_WEIGHTS: Final = MappingProxyType(
+"""Detour of data for which the costs below are, in seconds: between two groups of cores of the
+EPYC, which have a cache each. They are those of 6,300 runs of eight cases under three schedulers,
+in calm and beside others; half of the runs had such a detour."""
+DETOUR_S_PER_BYTE: Final = 35e-12
+"""Additional time of a task per byte of its data that another worker wrote last, in seconds: in
+calm, 17 to 94 by kernel of tile algorithms and tile size. Beside two processes per core it is a
+third of that, as others displace most data before another worker uses them."""
+DETOUR_SHARES: Final = MappingProxyType(
     {
-        "gemm": 0.017, "syrk": 0.021, "potrf": 0.02, "getrf": 0.026,
-        "trsm": 0.019, "trsm_ru": 0.019, "trsm_ll": 0.035,
-        "geqrt": 0.053, "gemqrt": 0.055, "tpqrt": 0.046, "tpmqrt": 0.03,
-        "M2L_in": 0.058, "M2L_out": 0.06, "M2M": 0.02, "L2L": 0.037,
-        "P2M": 0.034, "L2P": 0.015, "P2P_in": 0.004, "P2P_out": 0.014,
+        "geqrt": (0.055, 0.01), "gemqrt": (0.05, 0.01), "tpqrt": (0.05, 0.01),
+        "tpmqrt": (0.02, 0.005),
+        "M2L_in": (0.045, 0.045), "M2L_out": (0.057, 0.057), "M2M": (0.02, 0.02),
+        "L2L": (0.02, 0.02), "P2M": (0.03, 0.02), "L2P": (0.01, 0.0),
     }
 )  # fmt: skip
-"""The same of shipped kernels, in the same runs: 40 % of them had such a detour. In calm, kernels
-of QR pay half as much again, and more with small tiles: .03 with tiles of 256, .07 with 128."""
+"""Further additional time of shipped kernels whose workers share more than the graph tells,
+relative to the task: in calm, and while others have the cores. That of other kernels is .00 to .03
+with small tiles."""
+MAX_DETOUR_SHARE: Final = 0.25
+"""Largest share of a task that a detour costs, with twice that of QR's smallest tiles."""
+TYPICAL_DETOUR_SHARE: Final = 0.03
+"""Additional time of a run with such a detour, of which nothing else is known: the runs above took
+.02 to .07 longer in calm, and .01 to .05 beside others."""
 PULSE_WEIGHT: Final = 0.52
 """Additional time of a task per additional time of work that fills the core, both relative to an
 idle core, in the same runs; of kernels without a weight of their own."""
@@ -172,10 +179,10 @@ PULSE_WEIGHTS: Final = MappingProxyType(
 and P2M fill the core. With tiles of 128, 192 and 256, beside loads and without, most weights are
 the same to within .1. With them, runs of P2P differ by 5 % instead of 12, runs of L2P by 4 instead
 of 8."""
-BEAT_EXPONENT: Final = 1.5
-"""Exponent of the beat in the time of a task. A processor that is short of power slows vector code
-down more than the chain of single steps that tells the beat: it was 2 in the runs on the Xeon, and
-1 in those on the EPYC."""
+BEAT_EXPONENTS: Final = (1.1, 2.0)
+"""Exponent of the beat in the time of a task, beside an idle and a busy hyper-thread of the core.
+The former is that of 5,600 runs of nine cases in calm on the EPYC (.88 to 1.36); the latter that of
+the runs on the Xeon, whose other hyper-threads were busy: what they use shows in the beat, too."""
 MAX_PULSE: Final = 2.0
 """Largest pulse that counts for most kernels: two hyper-threads that share a core take twice as
 long each."""
@@ -238,24 +245,51 @@ def undisturbed_s(run: Run, graph: TaskGraph | None = None) -> Floats:
     """Return the duration that each task of *run* would have had if no other program had its core.
 
     Computing tasks are shorter by what others on the same processor cost, too (:func:`crowding`),
-    besides what :func:`with_core_s` leaves out.
+    besides what :func:`with_core_s` leaves out. With the *graph* of the run, they are shorter by
+    what detours of their data cost (:mod:`tasksim.native.detour`).
 
     See Also
     --------
     tasksim.run.sharedcores.own_core_s : The same for simulated workers that shared cores.
     """
-    return with_core_s(run, graph) / crowding(run)
+    own = with_core_s(run, graph) / crowding(run)
+    told = run.disturbance
+    if graph is None or told is None or not told.detour_s:
+        return own
+    return own - _detour_cost_s(run, graph, own, told.detour_s / DETOUR_S)
+
+
+def detour_crowding(detour_s: float | None) -> float:
+    """Return the crowding of a typical run whose data take *detour_s* longer; None: unknown."""
+    return 1.0 + TYPICAL_DETOUR_SHARE * (detour_s or 0.0) / DETOUR_S
+
+
+def _detour_cost_s(run: Run, graph: TaskGraph, own: Floats, detours: float) -> Floats:
+    """Return the time by which tasks of *own* durations were longer by *detours* of their data."""
+    from tasksim.graph.reuse import remote_bytes
+
+    tasks = run.tasks
+    worker, start_s = np.zeros(len(graph), np.int64), np.zeros(len(graph))
+    worker[tasks.task], start_s[tasks.task] = tasks.worker, tasks.start_s
+    remote = remote_bytes(graph, worker, start_s)[tasks.task]
+    others = others_share(run)
+    by_kernel = [DETOUR_SHARES.get(name, (0.0, 0.0)) for name in run.kernel_names]
+    shares = np.array(by_kernel) @ (1.0 - others, others)
+    by_bytes_s = DETOUR_S_PER_BYTE * (1.0 - others) * remote
+    cost_s = detours * (by_bytes_s + shares[tasks.kernel] * own)
+    _, usual, kernel = _usual(run)
+    computing = (usual <= BLOCKING_SHARE)[kernel]
+    return np.where(computing, np.minimum(cost_s, MAX_DETOUR_SHARE * own), 0.0)
 
 
 def crowding(run: Run) -> Floats:
     """Return the factor by which others on the same processor made each task longer.
 
-    They use the other hyper-thread of its core, slow its clock, or displace its data, and leave the
-    workers cores that are far from each other. 1 for tasks that wait, and where it is unknown.
+    They use the other hyper-thread of its core, slow its clock, or displace its data. 1 for tasks
+    that wait, and where it is unknown.
     """
-    told = run.disturbance
-    known = (None, None) if told is None else (told.displaced_share, told.detour_s)
-    weights = crowding_weights(run.kernel_names, *known)
+    displaced_share = None if run.disturbance is None else run.disturbance.displaced_share
+    weights = crowding_weights(run.kernel_names, displaced_share)
     factors = crowding_at(run.tasks.pulse, run.tasks.beat, weights[run.tasks.kernel])
     if not (factors > 1.0).any():
         return factors
@@ -263,22 +297,17 @@ def crowding(run: Run) -> Floats:
     return np.where((usual <= BLOCKING_SHARE)[kernel], factors, 1.0)
 
 
-def crowding_weights(
-    kernels: Sequence[str], displaced_share: float | None = None, detour_s: float | None = None
-) -> Floats:
+def crowding_weights(kernels: Sequence[str], displaced_share: float | None = None) -> Floats:
     """Return two weights of pulses and a factor for each of *kernels*, (n, 3).
 
     The weights are those of pulses up to 2, and beyond. By the factor, tasks are longer if others
-    displace *displaced_share* of the near data, and if data take *detour_s* longer between the
-    workers' cores; None: unknown.
+    displace *displaced_share* of the near data; None: unknown.
     """
-    detours = (detour_s or 0.0) / DETOUR_S
     of_each = [
         (
             PULSE_WEIGHTS.get(kernel, PULSE_WEIGHT),
             TWIN_WEIGHTS.get(kernel, 0.0),
-            (1.0 + (displaced_share or 0.0) * DISPLACEMENT_WEIGHTS.get(kernel, DISPLACEMENT_WEIGHT))
-            * (1.0 + detours * DETOUR_WEIGHTS.get(kernel, DETOUR_WEIGHT)),
+            1.0 + (displaced_share or 0.0) * DISPLACEMENT_WEIGHTS.get(kernel, DISPLACEMENT_WEIGHT),
         )
         for kernel in kernels
     ]
@@ -294,8 +323,10 @@ def crowding_at(pulse: Floats, beat: Floats, weights: Floats | None = None) -> F
     if weights is None:
         weights = crowding_weights([""])[0]
     displaced = np.where(np.isfinite(pulse), weights[..., 2], 1.0)
-    slower = np.clip(np.nan_to_num(beat, nan=1.0), 1.0, MAX_BEAT) ** BEAT_EXPONENT
     known = np.nan_to_num(pulse, nan=1.0)
+    idle_exponent, busy_exponent = BEAT_EXPONENTS
+    exponent = idle_exponent + (busy_exponent - idle_exponent) * _busy(known)
+    slower = np.clip(np.nan_to_num(beat, nan=1.0), 1.0, MAX_BEAT) ** exponent
     fuller = np.clip(known, 1.0, MAX_PULSE) - 1.0
     beyond = np.clip(known, MAX_PULSE, MAX_TWIN_PULSE) - MAX_PULSE
     full = 1.0 + weights[..., 0] * fuller + weights[..., 1] * beyond
@@ -365,7 +396,12 @@ def _busy_share(run: Run) -> float:
     if not whole_s.any():
         return 0.5
     mean = np.average(np.clip(np.nan_to_num(pulses, nan=1.0), 1.0, MAX_PULSE), weights=whole_s)
-    return float(np.clip((mean - 1.0) / (BUSY_PULSE - 1.0), 0.0, 1.0))
+    return float(_busy(np.array(mean)))
+
+
+def _busy(pulse: Floats) -> Floats:
+    """Return for how much of the time others use the other hyper-thread of a core at each pulse."""
+    return np.clip((pulse - 1.0) / (BUSY_PULSE - 1.0), 0.0, 1.0)
 
 
 def _later_shares(run: Run) -> Floats:

@@ -27,12 +27,12 @@ from tasksim.native.compiled import (
     program_structure,
     record_of,
 )
-from tasksim.native.detour import detour_s
 from tasksim.native.displacement import displaced_share
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
 from tasksim.run.disturbance import (
-    BEAT_EXPONENT,
+    BEAT_EXPONENTS,
+    BUSY_PULSE,
     MAX_BEAT,
     MAX_PULSE,
     MAX_TWIN_PULSE,
@@ -213,11 +213,7 @@ class CompiledAccount:
         tasks = len(rules.of_task)
         self._measured = np.zeros(1, np.int64), np.zeros(tasks, np.int32), np.zeros(tasks)
         table = quantiles(rules.statistics)
-        known = (
-            (None, None)
-            if self._idle is None
-            else (displaced_share(), detour_s(len(self._facts.platform.workers)))
-        )
+        displaced = None if self._idle is None else displaced_share()
         return Selection(
             kernels=len(rules.found),
             quantile_count=len(table),
@@ -240,12 +236,14 @@ class CompiledAccount:
             rehearse=1,
             idle=None if self._idle is None else column(self._idle, np.float64),
             crowding_weights=column(
-                crowding_weights([found.kernel for found in rules.found], *known), np.float64
+                crowding_weights([found.kernel for found in rules.found], displaced), np.float64
             ),
             max_pulse=MAX_PULSE,
             max_twin_pulse=MAX_TWIN_PULSE,
             max_beat=MAX_BEAT,
-            beat_exponent=BEAT_EXPONENT,
+            busy_pulse=BUSY_PULSE,
+            idle_beat_exponent=BEAT_EXPONENTS[0],
+            busy_beat_exponent=BEAT_EXPONENTS[1],
             **self._copies(column),
         )
 

@@ -20,7 +20,6 @@ from tasksim.core import interface
 from tasksim.core.library import status
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, kernel_failure, program_structure
-from tasksim.native.detour import detour_s
 from tasksim.native.displacement import displaced_share
 from tasksim.native.processor_time import CoreState, ThreadClock, UsualLoss
 from tasksim.native.pulse import relative_pulse
@@ -70,8 +69,7 @@ class TimedTasks:
         ] * workers
         """Per worker: a clock of its task's processor time, and the reading before the task."""
         self._usual = [UsualLoss() for _ in program.graph.kernels]
-        known = (displaced_share(), detour_s(workers)) if idle else (None, None)
-        self._weights = crowding_weights(program.graph.kernels, *known)
+        self._weights = crowding_weights(program.graph.kernels, displaced_share() if idle else None)
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
         self._in_core = [False] * len(program.graph)

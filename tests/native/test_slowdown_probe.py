@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native import slowdown_probe
 from tasksim.native.pulse import Idle
 from tasksim.native.slowdown_probe import SlowdownProbe
-from tasksim.run.disturbance import BEAT_EXPONENT, DISPLACEMENT_WEIGHT, PULSE_WEIGHT
+from tasksim.run.disturbance import (
+    BEAT_EXPONENTS,
+    DETOUR_S,
+    DISPLACEMENT_WEIGHT,
+    PULSE_WEIGHT,
+    TYPICAL_DETOUR_SHARE,
+)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -33,6 +41,7 @@ def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
     found = (1.5, 1.2)
     monkeypatch.setattr(slowdown_probe, "relative_pulse", lambda _: lambda: found)
     monkeypatch.setattr(slowdown_probe, "displaced_share", lambda: 0.5)
+    monkeypatch.setattr(slowdown_probe, "detour_s", lambda workers: DETOUR_S / workers)
     probe = SlowdownProbe(2)
 
     def shares(_seconds, between):
@@ -40,7 +49,10 @@ def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
         return [0.5, 0.5]
 
     monkeypatch.setattr(probe._products, "shares", shares)
-    crowding = 1.2**BEAT_EXPONENT * (1.0 + 0.5 * PULSE_WEIGHT) * (1.0 + 0.5 * DISPLACEMENT_WEIGHT)
+    factors = (
+        1.0 + 0.5 * weight for weight in (PULSE_WEIGHT, DISPLACEMENT_WEIGHT, TYPICAL_DETOUR_SHARE)
+    )
+    crowding = 1.2 ** BEAT_EXPONENTS[1] * prod(factors)
     assert probe() == (pytest.approx(2.0 * crowding), pytest.approx(crowding))
 
 

@@ -13,7 +13,7 @@ from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
 from tasksim.run.disturbance import (
-    BEAT_EXPONENT,
+    BEAT_EXPONENTS,
     BUSY_PULSE,
     COLD_S_PER_BYTE,
     COLD_SHARES,
@@ -90,7 +90,8 @@ def test_a_slower_clock_slows_tasks_and_what_the_other_hyper_thread_costs(make):
     run = a_run(make, [0.0] * 5, [0] * 5)
     pulse, beat = [1.0, 1.0, 2.0, 2.0, np.nan], [1.1, 9.9, 1.2, np.nan, 1.1]
     tasks = replace(run.tasks, pulse=pulse, beat=beat)
-    slower = np.power([1.1, MAX_BEAT, 1.2, 1.0, 1.1], BEAT_EXPONENT)
+    idle, busy = BEAT_EXPONENTS
+    slower = np.power([1.1, MAX_BEAT, 1.2, 1.0, 1.1], [idle, idle, busy, busy, idle])
     full = 1 + PULSE_WEIGHTS["gemm"]
     factors = slower * [1.0, 1.0, full, full, 1.0]
     assert crowding(replace(run, tasks=tasks)) == pytest.approx(factors)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tasksim.run.disturbance import (
-    BEAT_EXPONENT,
+    BEAT_EXPONENTS,
     others_between_s,
     others_curve,
     others_percent,
@@ -37,7 +37,7 @@ def test_what_others_took_in_tasks_and_between_them(make):
 def test_what_others_took_on_the_same_processor_is_taken_from_its_worker(make):
     run = a_run(make)
     tasks = replace(run.tasks, pulse=[1.0, 1.0, 1.0], beat=[1.25, 1.0, 1.0])
-    slowed_s = 2.0 - 2.0 / 1.25**BEAT_EXPONENT
+    slowed_s = 2.0 - 2.0 / 1.25 ** BEAT_EXPONENTS[0]
     found = others_percent(replace(run, tasks=tasks))
     assert found == pytest.approx([100 * (3 + slowed_s) / 8, 100 / 8])
 

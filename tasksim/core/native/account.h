@@ -53,11 +53,14 @@ class Crowding {
  public:
   explicit Crowding(const tasksim_selection &given)
       : max_pulse_(given.max_pulse), max_twin_pulse_(given.max_twin_pulse),
-        max_beat_(given.max_beat), beat_exponent_(given.beat_exponent),
+        max_beat_(given.max_beat), busy_pulse_(given.busy_pulse),
+        idle_exponent_(given.idle_beat_exponent), busy_exponent_(given.busy_beat_exponent),
         weights_(given.crowding_weights) {}
 
   double operator()(Reading core, int kernel) const {
-    const double slower = std::pow(within(core.beat_s, 1.0, max_beat_), beat_exponent_);
+    const double busy = (within(core.pulse, 1.0, busy_pulse_) - 1.0) / (busy_pulse_ - 1.0);
+    const double exponent = idle_exponent_ + (busy_exponent_ - idle_exponent_) * busy;
+    const double slower = std::pow(within(core.beat_s, 1.0, max_beat_), exponent);
     const double fuller = within(core.pulse, 1.0, max_pulse_) - 1.0;
     const double beyond = within(core.pulse, max_pulse_, max_twin_pulse_) - max_pulse_;
     const double *const weights = weights_ + 3 * kernel;
@@ -70,7 +73,7 @@ class Crowding {
     return value == value ? std::clamp(value, least, most) : least;  // else it is unknown
   }
 
-  const double max_pulse_, max_twin_pulse_, max_beat_, beat_exponent_;
+  const double max_pulse_, max_twin_pulse_, max_beat_, busy_pulse_, idle_exponent_, busy_exponent_;
   const double *const weights_;  // three by kernel
 };
 
