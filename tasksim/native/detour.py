@@ -24,6 +24,8 @@ from tasksim.native.this_machine import cores_for, is_virtual, pin_thread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.base.arrays import Floats
+
 __all__ = ["detour_s"]
 
 PASSES: Final = 40
@@ -42,6 +44,9 @@ _tried_s: dict[tuple[int, ...], float] = {}
 """Cores -> time of this process's last measurement."""
 _found: dict[tuple[int, ...], tuple[float, float]] = {}
 """Cores -> time and result of the last one that told something."""
+_least_s: dict[tuple[int, ...], Floats] = {}
+"""Cores -> least time of a pass between neighbours, in seconds: without a place for notes, that of
+this process."""
 _measuring = threading.Lock()
 """Held by the thread that measures: passes of another would make its own longer."""
 
@@ -68,26 +73,30 @@ def detour_s(workers: int) -> float | None:
         return told_s if now_s < measuring_s + VALID_S else None
 
 
-def _measured(cores: Sequence[int]) -> float | None:
+def _measured(cores: tuple[int, ...]) -> float | None:
     """Return the mean detour between neighbours of *cores*; None: unknown."""
     pairs = list(pairwise(cores))
-    detours_s = []
-    for disjoint in (pairs[::2], pairs[1::2]):
-        for pair, pass_s in zip(disjoint, _pass_times_s(disjoint), strict=True):
-            if pass_s is not None:
-                found = np.array([[pass_s]])
-                name = f"pass {pair[0]},{pair[1]}"
-                note(name, found)
-                least = noted(name, found.shape)
-                detours_s.append(0.0 if least is None else max(pass_s - float(least[0, 0]), 0.0))
-    return float(np.mean(detours_s)) if detours_s else None
+    pass_s = np.empty(len(pairs))
+    for first in (0, 1):  # no core is in two pairs at once
+        pass_s[first::2] = _pass_times_s(pairs[first::2])
+    known = np.isfinite(pass_s)
+    if not known.any():
+        return None
+    name = "passes " + ",".join(map(str, cores))
+    note(name, pass_s[:, np.newaxis])
+    before = noted(name, (len(pairs), 1))
+    least_s = np.minimum(pass_s, _least_s.get(cores, np.inf))
+    if before is not None:
+        least_s = np.minimum(least_s, before[:, 0])
+    _least_s[cores] = least_s
+    return float((pass_s - least_s)[known].mean())
 
 
-def _pass_times_s(pairs: Sequence[tuple[int, int]]) -> list[float | None]:
-    """Return the time of a pass between each of *pairs* of cores, all at once; None: unknown."""
+def _pass_times_s(pairs: Sequence[tuple[int, int]]) -> Floats:
+    """Return the time of a pass between each of *pairs* of cores, all at once; inf: unknown."""
     core = functions()
     assert core is not None  # the caller has checked that there is a core
-    found: list[float | None] = [None] * len(pairs)
+    found = np.full(len(pairs), inf)
 
     def work(number: int, side: int, line: np.ndarray) -> None:
         pin_thread(pairs[number][side])
@@ -95,7 +104,7 @@ def _pass_times_s(pairs: Sequence[tuple[int, int]]) -> list[float | None]:
         count = core.tasksim_passes(line.ctypes.data, side, PASSES, PATIENCE_S, seconds.ctypes.data)
         if side == 0 and count > PASSES // 2:
             # The first has waited for the other thread; an interruption lengthens some.
-            found[number] = float(np.median(seconds[1:count]))
+            found[number] = np.median(seconds[1:count])
 
     threads = []
     for number in range(len(pairs)):

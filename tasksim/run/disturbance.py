@@ -69,6 +69,8 @@ MIN_SAID_SHARE: Final = 0.05
 """Share of the tasks' time taken by others that is worth a warning."""
 MIN_SAID_CROWDED_SHARE: Final = 0.01
 """Share of the tasks' time taken by others on the same processor that is worth a mention."""
+MIN_SAID_DETOUR_S: Final = 50e-9
+"""Detour of data that is worth a mention, in seconds: passes within a cache differ by 10 ns."""
 MIN_INTERRUPTED_TASKS: Final = 3
 """Smallest number of interrupted tasks of a kernel, and of others, that tell what an interruption
 costs."""
@@ -160,7 +162,7 @@ DETOUR_SHARES: Final = MappingProxyType(
 relative to the task: in calm, and while others have the cores. That of other kernels is .00 to .03
 with small tiles."""
 MAX_DETOUR_SHARE: Final = 0.25
-"""Largest share of a task that a detour costs, with twice that of QR's smallest tiles."""
+"""Largest share of a task that a detour costs: twice what the smallest tiles of QR paid."""
 TYPICAL_DETOUR_SHARE: Final = 0.03
 """Additional time of a run with such a detour, of which nothing else is known: the runs above took
 .02 to .07 longer in calm, and .01 to .05 beside others."""
@@ -554,6 +556,7 @@ def disturbance_account(run: Run) -> dict[str, Any] | None:
         "throttled_s": told.throttled_s,
         "pressure_s": told.pressure_s,
         "crowded_share": crowded_share(run),
+        "detour_s": told.detour_s,
         "blocking_kernels": blocking_kernels(run),
         "alone_s": told.alone_s,
     }
@@ -572,6 +575,9 @@ def disturbance_summary(run: Run) -> str | None:
     crowded = crowded_share(run) or 0.0
     if crowded >= MIN_SAID_CROWDED_SHARE:
         more += f"; others on the same processor took {100 * crowded:.0f} % of the tasks' time"
+    if told.detour_s is not None and told.detour_s >= MIN_SAID_DETOUR_S:
+        longer = duration_text(told.detour_s)
+        more += f"; the host had moved the cores apart: data took {longer} longer between them"
     if told.throttled_s:
         more += f"; a limit on processor time held it up for {duration_text(told.throttled_s)}"
     return (

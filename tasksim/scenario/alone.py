@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import TasksimError
 from tasksim.engine.simulation import Simulation
 from tasksim.formats.platforms import platform_of_workers
-from tasksim.run.disturbance import crowded_share, has_processor_times, others_share
+from tasksim.run.disturbance import (
+    crowded_share,
+    detour_crowding,
+    has_processor_times,
+    others_share,
+)
 from tasksim.run.measured import MeasuredDurations
 from tasksim.schedulers import registry
 
@@ -78,7 +83,8 @@ def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> f
     if run.disturbance is None or not has_processor_times(run) or not run.makespan_s:
         return None
     share = others_share(run)
-    if max(share, crowded_share(run) or 0.0) < NEGLIGIBLE_SHARE:
+    of_detour = detour_crowding(run.disturbance.detour_s) - 1.0
+    if max(share, crowded_share(run) or 0.0, of_detour) < NEGLIGIBLE_SHARE:
         return 1 / (1 - share)
     alone_s = replay(run, graph)
     return None if not alone_s else max(run.makespan_s / alone_s, 1.0)

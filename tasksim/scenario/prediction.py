@@ -163,12 +163,13 @@ class Prediction:
     def text(self) -> str:
         """Return the prediction as a few lines of text."""
         bias = 100 * self.bias_s / self.means_s if self.means_s else 0.0
+        differ = "shorter" if bias < 0.0 else "longer"
         lines = [
             str(self),
             f"{self.replications} replications: the mean is known to "
             f"{_percent(self.error_s, self.mean_s)}, all numbers to "
-            f"{_percent(self.largest_error_s, self.mean_s)}; runs take {bias:+.2f} % longer on "
-            "average than a run with mean durations",
+            f"{_percent(self.largest_error_s, self.mean_s)}; runs are {abs(bias):.2f} % {differ} "
+            "on average than a run with mean durations",
         ]
         named = ", ".join(
             f"{k.kernel} on {k.architecture} {100 * k.share:.0f} %"

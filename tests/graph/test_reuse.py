@@ -13,7 +13,7 @@ from strategies import graphs
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch, W
-from tasksim.graph.reuse import ReuseTracker, accessed_bytes, reuse_distances
+from tasksim.graph.reuse import ReuseTracker, accessed_bytes, remote_bytes, reuse_distances
 
 INF = np.inf
 
@@ -122,3 +122,40 @@ def test_the_first_access_to_each_tile_of_a_factorisation_is_far(tiles):
     graph = generate("cholesky", tiles=tiles, tile_size=8)
     distances = reuse_distances(graph, range(len(graph)))
     assert np.isinf(distances).sum() == tiles * (tiles + 1) / 2
+
+
+def remote_by_definition(graph, order, worker):
+    """Per task, the bytes that another worker wrote last and its own has not used since."""
+    writer, users = {}, {}
+    found = np.zeros(len(graph))
+    for task in order:
+        mine = worker[task]
+        for handle, mode in graph.accesses_of(task):
+            if mode == AccessMode.SCRATCH:
+                continue
+            if handle in writer and mine not in users[handle]:
+                found[task] += graph.handle_size[handle]
+            if mode != AccessMode.R:
+                writer[handle], users[handle] = mine, set()
+            users.setdefault(handle, set()).add(mine)
+    return found
+
+
+def test_data_that_another_worker_wrote_are_remote_once():
+    builder = GraphBuilder("to and fro")
+    a, b = builder.handle("a", size_bytes=10), builder.handle("b", size_bytes=200)
+    for accesses in ([W(a)], [R(a), R(b)], [R(a)], [R(a), W(b)], [RW(a), R(b)], [R(a)]):
+        builder.insert("task", *accesses)
+    worker, start_s = np.array([0, 1, 1, 0, 1, 0]), np.arange(6.0)
+    found = remote_bytes(builder.build(), worker, start_s)
+    assert found.tolist() == [0, 10, 0, 0, 200, 10]
+    assert not remote_bytes(builder.build(), np.zeros(6, int), start_s).any()
+
+
+@given(started(), st.lists(st.integers(0, 2), min_size=15, max_size=15))
+def test_remote_data_are_those_of_the_definition(case, workers):
+    graph, order = case
+    worker, start_s = np.array(workers[: len(graph)], int), np.empty(len(graph))
+    start_s[list(order)] = np.arange(len(graph))
+    found = remote_bytes(graph, worker, start_s)
+    assert found.tolist() == remote_by_definition(graph, order, worker).tolist()

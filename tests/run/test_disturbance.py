@@ -17,9 +17,13 @@ from tasksim.run.disturbance import (
     BUSY_PULSE,
     COLD_S_PER_BYTE,
     COLD_SHARES,
-    DISPLACEMENT_WEIGHT,
+    DETOUR_S,
+    DETOUR_S_PER_BYTE,
+    DETOUR_SHARES,
+    DISPLACEMENT_WEIGHTS,
     MAX_BEAT,
     MAX_COLD_SHARE,
+    MAX_DETOUR_SHARE,
     MAX_TWIN_PULSE,
     PULSE_WEIGHT,
     PULSE_WEIGHTS,
@@ -133,8 +137,63 @@ def test_data_that_others_displace_lengthen_the_tasks_that_need_them(
     run = a_run(make, [0.0, 0.0], [0, 0])
     told = Disturbance((0.0,), (0,), displaced_share=displaced_share)
     run = replace(run, tasks=replace(run.tasks, pulse=[1.0, np.nan]), disturbance=told)
-    assert crowding(run) == pytest.approx([1.0 + expected * DISPLACEMENT_WEIGHT, 1.0])
+    assert crowding(run) == pytest.approx([1.0 + expected * DISPLACEMENT_WEIGHTS["gemm"], 1.0])
     assert (crowding(replace(run, kernel_names=("potrf", "P2P_in"))) == 1.0).all()
+
+
+@pytest.mark.parametrize("detour_s", [-1e-9, float("-inf")])
+def test_a_detour_in_a_file_takes_time(make, tmp_path, detour_s):
+    told = Disturbance((0.0,), (0,), detour_s=detour_s)
+    save(replace(a_run(make, [0.0], [0]), disturbance=told), tmp_path / "run")
+    with pytest.raises(InputError, match="detour_s: got "):
+        load(tmp_path / "run")
+
+
+def passed_on(kernel, size_bytes, **fields):
+    """Return a graph and a run of it: the second of its workers uses what the first has written."""
+    builder = tasksim.GraphBuilder("passed on")
+    datum = builder.handle("datum", size_bytes=size_bytes)
+    builder.insert("somebody's", tasksim.W(datum))
+    builder.insert(kernel, tasksim.R(datum))
+    builder.insert(kernel, tasksim.R(datum))
+    graph = builder.build()
+    run = tasksim.simulate(graph, workers=1, durations={"somebody's": 1.0, kernel: 1.0})
+    tasks = replace(run.tasks, worker=[0, 1, 1], cpu_s=np.ones(3), preemptions=np.zeros(3, int))
+    told = Disturbance((0.0, 0.0), (0, 0), **fields)
+    workers = (run.workers[0], replace(run.workers[0], name="cpu1"))
+    run = replace(run, kind="native", workers=workers, tasks=tasks, disturbance=told)
+    return graph, run
+
+
+@pytest.mark.parametrize("detours", [None, 0.0, 1.0, 2.5])
+def test_data_of_another_worker_cost_more_after_a_detour(detours):
+    detour_s = None if detours is None else detours * DETOUR_S
+    graph, run = passed_on("gemm", 1e9, detour_s=detour_s)
+    cost_s = (detours or 0.0) * DETOUR_S_PER_BYTE * 1e9
+    assert undisturbed_s(run, graph) == pytest.approx([1.0, 1.0 - cost_s, 1.0])
+    assert (undisturbed_s(run) == 1.0).all()  # nobody knows who wrote what
+
+
+def test_a_detour_is_told_and_what_it_costs_is_not_in_the_makespan_alone():
+    graph, run = passed_on("geqrt", 1e9, detour_s=DETOUR_S)
+    assert "data took 160 ns longer between them" in disturbance_summary(run)
+    assert disturbance_account(run)["detour_s"] == DETOUR_S
+    expected = undisturbed_s(run, graph)
+    assert with_alone(run, graph).disturbance.alone_s == pytest.approx(expected.sum())
+    _, near = passed_on("geqrt", 1e9, detour_s=10e-9)
+    assert "longer" not in disturbance_summary(near)
+
+
+def test_kernels_that_share_more_pay_more_for_detours():
+    graph, run = passed_on("geqrt", 1e9, detour_s=DETOUR_S)
+    shared = DETOUR_SHARES["geqrt"][0]
+    both = DETOUR_S_PER_BYTE * 1e9 + shared
+    assert undisturbed_s(run, graph) == pytest.approx([1.0, 1.0 - both, 1.0 - shared])
+
+
+def test_a_detour_costs_a_quarter_of_a_task_at_most():
+    graph, run = passed_on("gemm", 1e12, detour_s=DETOUR_S)
+    assert undisturbed_s(run, graph) == pytest.approx([1.0, 1.0 - MAX_DETOUR_SHARE, 1.0])
 
 
 def test_a_kernel_that_waits_does_not_mind_others_on_the_processor(make):
