@@ -42,10 +42,10 @@ _MODELS, _RUNS, _TASKS = range(3)
 _SLOWDOWN_KEY: Final = 0
 """Key of the random draws of slowdowns; the keys of kernels and architectures are checksums of
 their names."""
-MIN_DEVIATION_BETWEEN_MINUTES: Final = 0.03
+MIN_DEVIATION_BETWEEN_MINUTES: Final = 0.02
 """Minimum standard deviation, as a logarithm, of runs on this machine from minute to minute. Other
-virtual machines of the host slow it for minutes, which processor times do not show, and a
-calibration sees one or two of these (docs/fidelity.md)."""
+virtual machines of the host slow it for minutes, which nothing shows in full, and a calibration
+sees one or two of these (docs/fidelity.md). It was .03 while nobody knew of detours."""
 MAX_RUN_DEVIATION: Final = float(np.log(3.0))
 """Maximum deviation of a run, as a logarithm: as a rule, runs differ by a factor of 3 at most. With
 only two measured runs, Student's distribution would allow any difference."""
