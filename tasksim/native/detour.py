@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["detour_s"]
 
-PASSES: Final = 40
-"""Number of durations per measurement, each of 100 passes of a line: .2 to 1 ms in all."""
+DURATIONS_PER_MEASUREMENT: Final = 40
+"""Number of durations that a measurement takes, each of 100 passes of a line: .2 to 1 ms in all."""
 LINE_BYTES: Final = 128
 """Size of what is passed, in bytes: a line of a cache, or two that are fetched at once."""
 PATIENCE_S: Final = 0.02
@@ -100,9 +100,11 @@ def _pass_times_s(pairs: Sequence[tuple[int, int]]) -> Floats:
 
     def work(number: int, side: int, line: np.ndarray) -> None:
         pin_thread(pairs[number][side])
-        seconds = np.empty(PASSES)
-        count = core.tasksim_passes(line.ctypes.data, side, PASSES, PATIENCE_S, seconds.ctypes.data)
-        if side == 0 and count > PASSES // 2:
+        seconds = np.empty(DURATIONS_PER_MEASUREMENT)
+        count = core.tasksim_passes(
+            line.ctypes.data, side, DURATIONS_PER_MEASUREMENT, PATIENCE_S, seconds.ctypes.data
+        )
+        if side == 0 and count > DURATIONS_PER_MEASUREMENT // 2:
             # The first has waited for the other thread; an interruption lengthens some.
             found[number] = np.median(seconds[1:count])
 
