@@ -24,7 +24,7 @@ from tasksim.kernels.program import bind
 from tasksim.models.files.store import samples_path, write_samples
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
-from tasksim.run.disturbance import undisturbed_s
+from tasksim.run.undisturbed import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.run.disturbance import undisturbed_s
+from tasksim.run.undisturbed import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -29,7 +29,8 @@ from tasksim.native.calm_moments import run_gate
 from tasksim.native.execute import execute
 from tasksim.native.lock_share import free_shares, unknown_kernels
 from tasksim.native.slowdown_probe import PAUSE_S, PROBE_S, SlowdownProbe
-from tasksim.run.disturbance import has_processor_times, undisturbed_s
+from tasksim.run.disturbance import has_processor_times
+from tasksim.run.undisturbed import undisturbed_s
 from tasksim.scenario.alone import slowdown
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def measure_in_situ(
                     slowed = slowdown(run, runner.run_as)
                     if slowed is not None and probes:
                         alone_s = run.makespan_s / slowed
-                        observed.slowdowns[number] = SlowdownRow.of(probes, slowed, alone_s)
+                        of_work = [probe.of_work(_times_s(run)) for probe in probes]
+                        observed.slowdowns[number] = SlowdownRow.of(of_work, slowed, alone_s)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
             settled = all(runner.calm for runner in runners) and collected.settled(options)
@@ -149,6 +151,12 @@ def measure_in_situ(
         observed.disturbed = sum(len(runner.disturbed) for runner in runners)
         if gate is not None and observed.disturbed:
             observed.worst = gate.text(max(max(r.disturbed, default=0.0) for r in runners))
+
+
+def _times_s(run: Run) -> dict[str, float]:
+    """Return the time of all tasks of each kernel."""
+    times_s = np.bincount(run.tasks.kernel, run.tasks.duration_s, len(run.kernel_names))
+    return dict(zip(run.kernel_names, times_s.tolist(), strict=True))
 
 
 class _PastProbes:

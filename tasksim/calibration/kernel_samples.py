@@ -12,7 +12,8 @@ from tasksim.calibration.precision import TotalTime, newest_runs, relative_half_
 from tasksim.models.kinds.history import typical_mean
 from tasksim.models.quantiles import FENCE_WIDTH, group_means, inliers
 from tasksim.models.samples import Samples
-from tasksim.run.disturbance import has_processor_times, undisturbed_s
+from tasksim.run.disturbance import has_processor_times
+from tasksim.run.undisturbed import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -12,7 +12,8 @@ from tasksim.formats.traces.recutils import FOOTPRINT_PARAMETER, ITERATION_PARAM
 from tasksim.graph.reuse import task_bytes
 from tasksim.models.rows import DURATION_PARAMETER, SIZE_PARAMETER
 from tasksim.models.samples import Samples
-from tasksim.run.disturbance import CLOCK_TICK_S, has_processor_times, undisturbed_s
+from tasksim.run.disturbance import CLOCK_TICK_S, has_processor_times
+from tasksim.run.undisturbed import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

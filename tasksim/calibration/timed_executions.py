@@ -12,13 +12,8 @@ from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.displacement import displaced_share
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.pulse import relative_pulse
-from tasksim.run.disturbance import (
-    BLOCKING_SHARE,
-    CLOCK_TICK_S,
-    crowding_at,
-    crowding_weights,
-    own_s,
-)
+from tasksim.run.crowding import crowding_at, crowding_weights
+from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, own_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -153,7 +153,7 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
 
         described["energy"] = energy(run).to_json(run)
     if run.kind == "native":
-        from tasksim.run.disturbance import disturbance_account
+        from tasksim.run.others import disturbance_account
 
         described["disturbance"] = disturbance_account(run)
     return described

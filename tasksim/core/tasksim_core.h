@@ -320,7 +320,7 @@ typedef struct {
 // *measured_task* and *measured_s* get those of this run, and *measured* their number. A kernel
 // that fails on data which no task has computed gets copies of safe data before it is called.
 // With the *idle* reading of each worker's core, durations are without what others took on the same
-// processor, by the law of run/disturbance.py.
+// processor, by the law of run/crowding.py.
 typedef struct {
   int64_t kernels, quantile_count, least, counts, spread, company, rehearse;
   int64_t draws;              // whether charges are drawn from durations; else they are means

@@ -7,6 +7,7 @@ noise.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
@@ -22,7 +23,7 @@ from tasksim.models.uncertainty.slowdownlaw import UNSEEN_MINUTES_FACTOR, Probe,
 from tasksim.models.uncertainty.tasknoise import noise_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -160,10 +161,6 @@ class Replicator:
             )
         self._seed, self._shape = seed, (len(platform.classes), len(graph))
         self.notes: list[str] = []
-        self._slowdown: ExpectedSlowdown | None = None
-        if "runs" in sources:
-            self._slowdown = _expected_slowdown(models, probes, makespan_s)
-        self.usual = 1.0 if self._slowdown is None else float(np.exp(self._slowdown.expected))
         used = [demand for demand in demands if len(demand.tasks)]
         self._parts = [_part(graph, platform, models, demand, sources) for demand in used]
         self.kernels = [
@@ -174,6 +171,13 @@ class Replicator:
             for part in self._parts
         ]
         self.expected_s = np.array([part.expected_s.mean() for part in self._parts])
+        self._slowdown: ExpectedSlowdown | None = None
+        if "runs" in sources:
+            times_s: dict[str, float] = defaultdict(float)
+            for (kernel, _), part in zip(self.kernels, self._parts, strict=True):
+                times_s[kernel] += float(part.expected_s.sum())
+            self._slowdown = _expected_slowdown(models, probes, times_s, makespan_s)
+        self.usual = 1.0 if self._slowdown is None else float(np.exp(self._slowdown.expected))
         self.sources = tuple(
             name for name in UNCERTAINTY_SOURCES if name in sources and self._known(name)
         )
@@ -345,11 +349,11 @@ def _part(
 
 
 def _expected_slowdown(
-    models: Models, probes: Probes | None, makespan_s: float
+    models: Models, probes: Probes | None, times_s: Mapping[str, float], makespan_s: float
 ) -> ExpectedSlowdown | None:
     """Return the slowdown of a run by other programs after *probes*, or at any moment.
 
-    None if it is unknown.
+    *times_s* is the time of all tasks of each kernel. None if the slowdown is unknown.
     """
     find = getattr(models, "slowdown_law", None)
     law: SlowdownLaw | None = None if find is None else find()
@@ -364,7 +368,8 @@ def _expected_slowdown(
         raise InputError(
             f"probes: got {probes!r}; legal: a slowdown, or some in order, finite and 1 or more"
         )
-    return (SlowdownLaw.of([]) if law is None else law).at(given, makespan_s)
+    of_work = [probe.of_work(times_s) for probe in given]
+    return (SlowdownLaw.of([]) if law is None else law).at(of_work, makespan_s)
 
 
 def _named(labels: Iterable[str]) -> str:

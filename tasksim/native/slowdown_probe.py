@@ -18,7 +18,7 @@ from tasksim.native.detour import detour_s
 from tasksim.native.displacement import displaced_share
 from tasksim.native.pulse import idle_cores, relative_pulse
 from tasksim.native.this_machine import pin_thread, usable_cores
-from tasksim.run.disturbance import crowding_at, crowding_weights, detour_crowding
+from tasksim.run.crowding import crowding_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +137,7 @@ class SlowdownProbe:
 
     def __call__(self) -> Probe:
         """Return the current slowdown: the duration of work relative to idle cores."""
-        weights = crowding_weights([""], displaced_share())[0]
+        displaced = displaced_share()
         seen: list[tuple[float, float]] = []
         pulses = self._pulses
         between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)
@@ -146,9 +146,9 @@ class SlowdownProbe:
         if not seen:
             return Probe(without_core)
         pulse, beat = np.array(seen).T
-        crowding = float(crowding_at(pulse, beat, weights).mean())
-        crowding *= detour_crowding(detour_s(self._workers))
-        return Probe(without_core * crowding, crowding)
+        others_share = 1.0 - 1.0 / without_core
+        of_kernels = crowding_now(pulse, beat, displaced, detour_s(self._workers), others_share)
+        return Probe(without_core * of_kernels[""], of_kernels[""], of_kernels)
 
     def recent(self) -> list[Probe]:
         """Wait for the last few slowdowns and return them, the latest last.

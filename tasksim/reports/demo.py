@@ -17,8 +17,9 @@ from tasksim.formats.platforms import platform_of_workers
 from tasksim.graph.apps.registry import generate
 from tasksim.native.slowdown_probe import SlowdownProbe
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.disturbance import MIN_SAID_CROWDED_SHARE, crowded_share, others_share
+from tasksim.run.disturbance import others_share
 from tasksim.run.measured import MeasuredDurations
+from tasksim.run.others import MIN_SAID_CROWDED_SHARE, crowded_share
 from tasksim.run.runfolder import save
 from tasksim.scenario.repetitions import ErrorSummary, ScenarioRuns, measure, solved
 from tasksim.scenario.resolved import Resolver

@@ -14,9 +14,10 @@ from tasksim.base.errors import InputError
 from tasksim.base.progress import part, watched
 from tasksim.graph.csr import transpose
 from tasksim.platform.costs import Overheads
-from tasksim.run.disturbance import MAX_OWN_GAP_S, has_processor_times, undisturbed_s
+from tasksim.run.disturbance import MAX_OWN_GAP_S, has_processor_times
 from tasksim.run.metrics import idle_time
 from tasksim.run.runchecks import check_run
+from tasksim.run.undisturbed import undisturbed_s
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats

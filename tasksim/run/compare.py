@@ -16,15 +16,12 @@ from tasksim.base.errors import InputError, expect, option
 from tasksim.base.notebook import html_summary
 from tasksim.base.units import duration_text, format_time
 from tasksim.run.copystatistics import moved_bytes
-from tasksim.run.disturbance import (
-    crowded_share,
-    has_processor_times,
-    others_share,
-    undisturbed_s,
-)
+from tasksim.run.disturbance import has_processor_times, others_share
 from tasksim.run.metrics import idle_time, idleness_percent, kernel_durations, task_counts
+from tasksim.run.others import crowded_share
 from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
+from tasksim.run.undisturbed import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -222,7 +219,7 @@ def compare(
         Whether to compare runs of different graphs, too; then tasks are not matched.
     graph_of : callable, optional
         Returns the graph of a run, or None. Durations without others then leave out what cold data
-        cost, as predictions do (:func:`tasksim.run.disturbance.undisturbed_s`).
+        cost, as predictions do (:func:`tasksim.run.undisturbed.undisturbed_s`).
 
     Returns
     -------

@@ -92,7 +92,7 @@ def run_facts(run: Run, *, with_wall_time: bool = True) -> list[tuple[str, str]]
 
 def _disturbance_facts(run: Run, disturbance: Disturbance) -> list[tuple[str, str]]:
     """Return the facts on the time that others took from a native run."""
-    from tasksim.run.disturbance import disturbance_summary
+    from tasksim.run.others import disturbance_summary
 
     told = disturbance_summary(run)
     if told is None:

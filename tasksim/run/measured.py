@@ -42,7 +42,7 @@ class MeasuredDurations:
         ``measured``: on the architecture that executed it, a task takes its measured duration; on
         others, the mean of the tasks of its configuration (kernel and parameters) or, if there was
         none, of its kernel. ``means``: means everywhere. ``alone``: as ``measured``, less the time
-        that other programs took (:mod:`tasksim.run.disturbance`). The tasks of a kernel cannot run
+        that other programs took (:mod:`tasksim.run.undisturbed`). The tasks of a kernel cannot run
         on an architecture that never ran one.
     speeds : mapping of str -> float, default {}
         Speeds of the run's workers by architecture, from its platform; 1 by default. On a
@@ -78,8 +78,9 @@ class MeasuredDurations:
         what: DurationWord = "measured",
         speeds: Mapping[str, float] | None = None,
     ) -> None:
-        from tasksim.run.disturbance import others_task_share, undisturbed_s
+        from tasksim.run.others import others_task_share
         from tasksim.run.sharedcores import own_core_s
+        from tasksim.run.undisturbed import undisturbed_s
 
         one_of(what, DURATION_WORDS, "what")
         self.what = what

@@ -64,7 +64,7 @@ class MeasuredTasks:
     architecture
         object [n], architecture of each task's worker.
     durations_s
-        float64 [n], without time that others took (:mod:`tasksim.run.disturbance`).
+        float64 [n], without time that others took (:mod:`tasksim.run.undisturbed`).
     """
 
     run: int
@@ -142,7 +142,7 @@ def recorded_kernels(
 
 def measured(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
     """Return the durations of the tasks of each run."""
-    from tasksim.run.disturbance import undisturbed_s
+    from tasksim.run.undisturbed import undisturbed_s
 
     found = []
     for number, recorded in enumerate(runs):

@@ -153,7 +153,7 @@ def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> l
 
 def disturbed(durations: MeasuredDurations) -> list[str]:
     """Return a line if other programs had the cores for much of the measured *durations*."""
-    from tasksim.run.disturbance import MIN_SAID_SHARE
+    from tasksim.run.others import MIN_SAID_SHARE
 
     if durations.others_share < MIN_SAID_SHARE:
         return []

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import TasksimError
 from tasksim.engine.simulation import Simulation
 from tasksim.formats.platforms import platform_of_workers
-from tasksim.run.disturbance import (
-    crowded_share,
-    detour_crowding,
-    has_processor_times,
-    others_share,
-)
+from tasksim.run.crowding import detour_crowding
+from tasksim.run.disturbance import has_processor_times, others_share
 from tasksim.run.measured import MeasuredDurations
+from tasksim.run.others import crowded_share
 from tasksim.schedulers import registry
 
 if TYPE_CHECKING:

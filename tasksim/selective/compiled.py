@@ -30,7 +30,7 @@ from tasksim.native.compiled import (
 from tasksim.native.displacement import displaced_share
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
-from tasksim.run.disturbance import (
+from tasksim.run.crowding import (
     BEAT_EXPONENTS,
     BUSY_PULSE,
     MAX_BEAT,

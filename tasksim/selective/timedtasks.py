@@ -24,7 +24,8 @@ from tasksim.native.displacement import displaced_share
 from tasksim.native.processor_time import CoreState, ThreadClock, UsualLoss
 from tasksim.native.pulse import relative_pulse
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S, crowding_at, crowding_weights
+from tasksim.run.crowding import crowding_at, crowding_weights
+from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

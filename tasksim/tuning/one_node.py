@@ -13,7 +13,9 @@ from tasksim.base.errors import InputError, option
 from tasksim.native.calm_moments import is_measurable
 from tasksim.native.execute import execute
 from tasksim.run.critical import tasks_on_path
-from tasksim.run.disturbance import crowded_share, others_share, undisturbed_s
+from tasksim.run.disturbance import others_share
+from tasksim.run.others import crowded_share
+from tasksim.run.undisturbed import undisturbed_s
 from tasksim.scenario.alone import alone_run
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import bound, estimates_of

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from tasksim.graph.flop import task_flop
-from tasksim.run.disturbance import has_processor_times, others_curve
+from tasksim.run.disturbance import has_processor_times
 from tasksim.run.metrics import ready_curve, submitted_curve
+from tasksim.run.others import others_curve
 from tasksim.run.slices import flop_rate
 from tasksim.view.colours import RUN_COLOURS
 from tasksim.view.names import listed_runs, run_names

@@ -12,8 +12,8 @@ from matplotlib.path import Path
 from tasksim.base.shortnames import shortened
 from tasksim.base.units import duration_text
 from tasksim.run.bounds import Bounds
-from tasksim.run.disturbance import others_percent, others_s
 from tasksim.run.metrics import idleness_percent, kernel_statistics
+from tasksim.run.others import others_percent, others_s
 from tasksim.view.bands import Boxes, add_bands
 from tasksim.view.colours import IDLE_COLOURS, is_light, kernel_colours
 from tasksim.view.lanes import (

@@ -13,7 +13,7 @@ from tasksim.calibration.report import disturbed_runs
 from tasksim.graph.apps.registry import generate
 from tasksim.native.calm_moments import MeasuredGate
 from tasksim.platform.description import Platform
-from tasksim.run.disturbance import undisturbed_s
+from tasksim.run.undisturbed import undisturbed_s
 
 GRAPH = generate("chain", length=3, duration=1e-4)
 

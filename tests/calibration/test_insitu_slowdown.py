@@ -73,6 +73,23 @@ def test_what_no_account_tells_makes_intervals_of_now_ten_percent_wide(library):
     assert now.run_high_s - now.run_low_s > 0.09 * now.mean_s
 
 
+def test_crowding_is_that_of_the_run_and_then_of_the_prediction(library, monkeypatch):
+    """All kernels of Cholesky are crowded twice as much as work of no known kernel."""
+    of_kernels = dict.fromkeys(("potrf", "trsm", "syrk", "gemm"), 3.0)
+    crowded = Probe(1.5, 1.5, of_kernels)
+    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [crowded] * 4)
+    monkeypatch.setattr(insitu, "slowdown", lambda _run, _graph: 3.0)
+    path = slowdown_path(library / "models" / "here")
+    before = read_slowdowns(path)
+    options = CalibrationOptions(max_seconds=0.2)
+    calibrate([GRAPH], library, machine="here", workers=1, options=options)
+    rows = [row for run, row in read_slowdowns(path).items() if run not in before]
+    assert [row.crowding for row in rows] == pytest.approx([3.0] * len(rows))
+    assert [row.probe for row in rows] == pytest.approx([3.0] * len(rows))
+    alike = sure(library, probes=[crowded] * 4)
+    assert alike.means_s == pytest.approx(sure(library, probes=[Probe(3.0, 3.0)] * 4).means_s)
+
+
 def test_a_load_that_was_never_seen_slows_as_the_probe_says(library):
     calm, busy = (sure(library, probes=probe) for probe in (1.0, 20.0))
     assert busy.means_s == pytest.approx(20 * calm.means_s, rel=0.1)

@@ -15,7 +15,7 @@ from tasksim.calibration.kernels_under_load import Bursts, KernelCall, measure_u
 from tasksim.calibration.neighbours import _together
 from tasksim.calibration.timed_executions import INITIAL_CAPACITY, ExecutionTimes, TimedExecutions
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
-from tasksim.run.disturbance import DISPLACEMENT_WEIGHT, PULSE_WEIGHT
+from tasksim.run.crowding import DISPLACEMENT_WEIGHT, PULSE_WEIGHT
 
 GEMM = KernelCall("gemm", {"m": 8.0, "n": 8.0, "k": 8.0})
 

@@ -89,7 +89,7 @@ def folder(tmp_path_factory):
         ),
         ("simulate --from run", "numpy pyarrow simpy", 153, 490),
         ("bounds run", "numpy pyarrow", 121, 473),
-        ("compare run run", "numpy numpy.ma pyarrow", 118, 473),
+        ("compare run run", "numpy numpy.ma pyarrow", 121, 473),
         ("validate run", "numpy pyarrow", 115, 473),
         ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 76, 580),
     ],

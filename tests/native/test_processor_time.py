@@ -29,7 +29,8 @@ from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.pulse import Idle
 from tasksim.native.this_machine import usable_cores
 from tasksim.platform.description import Platform
-from tasksim.run.disturbance import blocking_kernels, undisturbed_s
+from tasksim.run.disturbance import blocking_kernels
+from tasksim.run.undisturbed import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native import slowdown_probe
 from tasksim.native.pulse import Idle
 from tasksim.native.slowdown_probe import SlowdownProbe
-from tasksim.run.disturbance import (
+from tasksim.run.crowding import (
     BEAT_EXPONENTS,
     DETOUR_S,
     DISPLACEMENT_WEIGHT,
@@ -33,7 +33,7 @@ def test_it_says_how_much_of_the_cores_threads_got(monkeypatch, shares, expected
     probe = SlowdownProbe(2)
     monkeypatch.setattr(probe._products, "shares", lambda *_: shares)
     monkeypatch.setattr(probe, "_pulses", [])
-    assert probe() == (pytest.approx(expected), 0.0)
+    assert probe() == (pytest.approx(expected), 0.0, {})
 
 
 def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
@@ -50,10 +50,14 @@ def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
 
     monkeypatch.setattr(probe._products, "shares", shares)
     factors = (
-        1.0 + 0.5 * weight for weight in (PULSE_WEIGHT, DISPLACEMENT_WEIGHT, TYPICAL_DETOUR_SHARE)
+        1.0 + 0.5 * weight
+        for weight in (PULSE_WEIGHT, DISPLACEMENT_WEIGHT, 0.5 * TYPICAL_DETOUR_SHARE)
     )
     crowding = 1.2 ** BEAT_EXPONENTS[1] * prod(factors)
-    assert probe() == (pytest.approx(2.0 * crowding), pytest.approx(crowding))
+    slowdown, found, of_kernels = probe()
+    assert (slowdown, found) == pytest.approx((2.0 * crowding, crowding))
+    assert of_kernels[""] == found
+    assert of_kernels["P2P_in"] < found < of_kernels["gemm"]
 
 
 def test_the_last_probes_are_some_moments_apart(monkeypatch):

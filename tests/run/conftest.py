@@ -7,8 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tasksim.graph.builder import RW, Commute, GraphBuilder, R
+from tasksim import simulate
+from tasksim.graph.builder import RW, Commute, GraphBuilder, R, W
 from tasksim.run.record import (
+    Disturbance,
     MemoryInfo,
     MemoryTable,
     Run,
@@ -133,6 +135,33 @@ def travel(**changes):
     return replace(run, tasks=tasks, workers=workers, **changes)
 
 
+def losing(lost_s, preemptions):
+    """Return a run of tasks of 1 s on one worker, which lost some more."""
+    rows, now = [], 0.0
+    for lost in lost_s:
+        rows.append((1, 0, 0.0, 0.0, now, now + 1.0 + lost, -1))
+        now += 1.0 + lost
+    run = make_run(rows, workers=("cpu0",))
+    tasks = replace(run.tasks, cpu_s=[1.0] * len(lost_s), preemptions=preemptions)
+    return replace(run, kind="native", tasks=tasks)
+
+
+def passed_on(kernel, size_bytes, **fields):
+    """Return a graph and a run of it: the second of its workers uses what the first has written."""
+    builder = GraphBuilder("passed on")
+    datum = builder.handle("datum", size_bytes=size_bytes)
+    builder.insert("somebody's", W(datum))
+    builder.insert(kernel, R(datum))
+    builder.insert(kernel, R(datum))
+    graph = builder.build()
+    run = simulate(graph, workers=1, durations={"somebody's": 1.0, kernel: 1.0})
+    tasks = replace(run.tasks, worker=[0, 1, 1], cpu_s=np.ones(3), preemptions=np.zeros(3, int))
+    told = Disturbance((0.0, 0.0), (0, 0), **fields)
+    workers = (run.workers[0], replace(run.workers[0], name="cpu1"))
+    run = replace(run, kind="native", workers=workers, tasks=tasks, disturbance=told)
+    return graph, run
+
+
 @pytest.fixture(scope="session")
 def make():
     return SimpleNamespace(
@@ -141,6 +170,8 @@ def make():
         reduction=reduction,
         schedule=schedule,
         two_memories=two_memories,
+        losing=losing,
+        passed_on=passed_on,
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.run.compare import compare, ks_distance
-from tasksim.run.disturbance import COLD_SHARES
+from tasksim.run.crowding import COLD_SHARES
 from tasksim.run.record import Disturbance
 from tasksim.view.texttables import comparison_table
 

@@ -35,7 +35,7 @@ from tasksim.models.samples import COUNTERS
 from tasksim.native.execute import execute
 from tasksim.native.pulse import idle_core_of_any
 from tasksim.platform.description import Platform
-from tasksim.run.disturbance import undisturbed_s
+from tasksim.run.undisturbed import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -48,7 +48,7 @@ class AccountView : public View {
   std::vector<char> asleep_;  // at first, all
 };
 
-// The factor by which others on the same processor lengthen a computing task (run/disturbance.py).
+// The factor by which others on the same processor lengthen a computing task (run/crowding.py).
 class Crowding {
  public:
   explicit Crowding(const tasksim_selection &given)

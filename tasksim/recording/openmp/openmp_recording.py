@@ -25,7 +25,7 @@ from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
 from tasksim.recording.openmp.trace import Trace, read_trace
 from tasksim.recording.replayable import Replayable
 from tasksim.recording.tables import CPU
-from tasksim.run.disturbance import MIN_SAID_SHARE, others_task_share
+from tasksim.run.others import MIN_SAID_SHARE, others_task_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

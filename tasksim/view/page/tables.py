@@ -19,14 +19,8 @@ from tasksim.graph.iterations import iterations
 from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.critical import practical_critical_path
 from tasksim.run.decisions import TERMS, DecisionStep
-from tasksim.run.disturbance import (
-    blocking_kernels,
-    crowded_s,
-    has_processor_times,
-    lost_s,
-    others_between_s,
-    others_s,
-)
+from tasksim.run.disturbance import blocking_kernels, has_processor_times, lost_s
+from tasksim.run.others import crowded_s, others_between_s, others_s
 from tasksim.view.rungraph import graph_of_run
 from tasksim.view.timeseries import pairs, refuse_infinite_times, thinned, used_curve
 

@@ -117,6 +117,21 @@ def test_a_row_knows_how_restless_its_probes_were():
     assert SlowdownRow.of([*probes, Probe(2.0)], 1.5).crowding == 0.0
 
 
+def test_a_probe_counts_as_one_of_the_kernels_of_a_run():
+    probe = Probe(2.4, 1.2, {"": 1.2, "gemm": 1.5, "P2P_in": 1.0})
+    assert probe.of_work({"gemm": 3.0, "P2P_in": 1.0})[:2] == pytest.approx((2.75, 1.375))
+    assert probe.of_work({"somebody's": 1.0})[:2] == pytest.approx((2.4, 1.2))
+    assert probe.of_work({}) is probe
+    assert Probe(2.0).of_work({"gemm": 1.0}) == (2.0, 0.0, {})
+
+
+@pytest.mark.parametrize("factor", [0.5, np.inf, np.nan])
+def test_a_crowding_is_one_or_more(factor):
+    assert Probe(2.0, 1.5, {"gemm": 1.5}).legal
+    assert not Probe(2.0, factor).legal
+    assert not Probe(2.0, 1.5, {"gemm": factor}).legal
+
+
 def test_in_no_moment_in_particular_a_run_is_as_any_was():
     law = SlowdownLaw.of([SlowdownRow(1.0, 1.0, 1.0)] * 30 + [SlowdownRow(3.0, 1.0, 3.0)] * 30)
     found = drawn(law.at_any())

@@ -11,7 +11,7 @@ from tasksim.recording.openmp.pieces import Phase, Pieces, Role
 from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
 from tasksim.recording.openmp.trace import ThreadRecords
 from tasksim.recording.replayable import Replayable
-from tasksim.run.disturbance import crowding
+from tasksim.run.crowding import crowding
 
 US = 1e-6
 

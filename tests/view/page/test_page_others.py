@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tasksim.run.disturbance import others_curve, others_s
+from tasksim.run.others import others_curve, others_s
 from tasksim.run.record import Disturbance
 from tests.view.conftest import from_rows, make_run
 from tests.view.page.onpage import LEFT, TOP, details

@@ -113,7 +113,7 @@ function flopCurves(runs, look) {
   });
 }
 
-/** Return which share of its workers' cores others had, as tasksim.run.disturbance.others_curve says it. */
+/** Return which share of its workers' cores others had, as tasksim.run.others.others_curve says it. */
 function othersCurves(runs, look) {
   return runs.filter((run) => run.header.others).map((run) => {
     const starts = [], ends = [], shares = [];
