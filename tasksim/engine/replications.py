@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from zlib import crc32
@@ -360,10 +361,12 @@ def _expected_slowdown(
     if probes is None:
         return None if law is None else law.at_any(makespan_s)
     one = isinstance(probes, Probe) or not isinstance(probes, Iterable)
-    given = [
-        each if isinstance(each, Probe) else Probe(float(each))
-        for each in cast("Iterable[float | Probe]", [probes] if one else probes)
-    ]
+    given: list[Probe] = []
+    with suppress(TypeError, ValueError):  # text, or a list of lists
+        given = [
+            each if isinstance(each, Probe) else Probe(float(each))
+            for each in cast("Iterable[float | Probe]", [probes] if one else probes)
+        ]
     if not (given and all(each.legal for each in given)):
         raise InputError(
             f"probes: got {probes!r}; legal: a slowdown, or some in order, finite and 1 or more"

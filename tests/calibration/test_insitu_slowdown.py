@@ -132,8 +132,9 @@ def test_with_contention_the_runs_on_all_cores_tell_how_far_others_disturb(tmp_p
     "probes",
     [
         *(0.5, -1.0, float("nan"), float("inf")),
-        *([], [1.0, 0.0]),
+        *([], [1.0, 0.0], "calm", [[1.0]], object()),
         *(Probe(0.5), Probe(2.0, 0.5), Probe(2.0, float("nan")), [Probe(2.0, float("inf"))]),
+        Probe(2.0, 1.5, {"gemm": 0.5}),
     ],
 )
 def test_a_slowdown_is_one_or_more(library, probes):

@@ -33,7 +33,7 @@ def test_it_says_how_much_of_the_cores_threads_got(monkeypatch, shares, expected
     probe = SlowdownProbe(2)
     monkeypatch.setattr(probe._products, "shares", lambda *_: shares)
     monkeypatch.setattr(probe, "_pulses", [])
-    assert probe() == (pytest.approx(expected), 0.0, {})
+    assert probe() == (pytest.approx(expected), 0.0, None)
 
 
 def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):

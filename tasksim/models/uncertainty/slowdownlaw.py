@@ -27,22 +27,22 @@ the latest one: by as much as the slowdowns of a calibration follow it, those of
 shifted to the present, apart from crowding, which they follow in full.
 
 The file ``slowdown.csv`` in a machine's folder has the slowdowns of calibration runs. One line per
-run: ``run``, its number as in sample files; ``probe``, the slowdown of work on all cores a second
-before the run, relative to an idle machine; ``restless``, the ratio of the largest to the smallest
-of the last few probes; ``slowdown``, the slowdown of the run itself; ``alone_s``, its makespan
-without other programs in seconds; ``usual``, the geometric mean of the last few probes; and
-``crowding``, that of their crowding. Files of earlier versions lack the last one, two or three.
+run: ``run``, its number as in sample files; ``probe``, the slowdown of work of its kernels on all
+cores a second before the run, relative to an idle machine; ``restless``, the ratio of the largest
+to the smallest of the last few probes; ``slowdown``, the slowdown of the run itself; ``alone_s``,
+its makespan without other programs in seconds; ``usual``, the geometric mean of the last few
+probes; and ``crowding``, that of their crowding. Files of earlier versions lack the last one, two
+or three.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
@@ -52,6 +52,7 @@ from tasksim.base.files import read_text, write_text
 from tasksim.base.numerals import plain_float, whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tasksim.base.arrays import Bools, Floats
@@ -150,12 +151,12 @@ class Probe(NamedTuple):
         The factor of it by which others on the same processor lengthen work that has a core, 1 or
         more; 0: unknown.
     of_kernels : mapping of str to float, optional
-        The same of work of each shipped kernel.
+        The crowding of work of each shipped kernel.
     """
 
     slowdown: float
     crowding: float = 0.0
-    of_kernels: Mapping[str, float] = MappingProxyType({})
+    of_kernels: Mapping[str, float] | None = None
 
     def of_work(self, times_s: Mapping[str, float]) -> Probe:
         """Return the probe of work that spends *times_s* in each of its kernels."""
@@ -171,8 +172,8 @@ class Probe(NamedTuple):
     @property
     def legal(self) -> bool:
         """Whether all factors that are known are finite numbers of at least 1."""
-        known = [self.slowdown, *self.of_kernels.values()] + [self.crowding] * (self.crowding != 0)
-        return all(1 <= each < inf for each in known)
+        crowdings = [*(self.of_kernels or {}).values()] + [self.crowding] * (self.crowding != 0)
+        return all(1 <= factor < inf for factor in (self.slowdown, *crowdings))
 
 
 Probes = float | Probe | Sequence[float] | Sequence[Probe]
