@@ -10,7 +10,7 @@ from tasksim.core.interface import functions
 from tasksim.kernels.program import bind
 from tasksim.native.pulse import Idle
 from tasksim.native.this_machine import this_machine
-from tasksim.run import disturbance
+from tasksim.run import crowding
 from tasksim.run.critical import practical_critical_path
 from tasksim.run.runchecks import check_run
 from tasksim.selective import execute
@@ -53,8 +53,8 @@ def statistics_is_wide(statistics):
 @pytest.mark.parametrize(("idle", "left_out"), [(Idle(1e-3, 1e-12), True), (Idle(1e3, 1.0), False)])
 def test_what_others_on_the_same_processor_take_is_left_out(runtime, idle, left_out, monkeypatch):
     """Beside the first idle core, any core is busy, and beside the second none is."""
-    monkeypatch.setattr(disturbance, "PULSE_WEIGHT", 1e9)
-    monkeypatch.setattr(disturbance, "PULSE_WEIGHTS", {})
+    monkeypatch.setattr(crowding, "PULSE_WEIGHT", 1e9)
+    monkeypatch.setattr(crowding, "PULSE_WEIGHTS", {})
     monkeypatch.setattr(execute, "idle_cores", lambda workers: [idle] * workers)
     program = bind(tasksim.generate("cholesky", tiles=4, tile_size=64), 1)
     done = execute_selectively(program, this_machine(1), tolerance=1e-3, runtime=runtime)
