@@ -61,6 +61,11 @@ if TYPE_CHECKING:
     from tasksim.kernels.program import Program
     from tasksim.run.record import Run
 
+ENDS_WITH_PARENT = """
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+"""
+"""Start of a load: its input ends with whoever started it, also if that is killed."""
 STEADY = "while True: pass"
 RESTLESS = """
 import random, time
@@ -105,7 +110,8 @@ def load(per_core: int, program: str = STEADY) -> Iterator[None]:
     with ExitStack() as stack:
         for number in range(per_core * CORES):
             code = program.format(seed=number) if program is RESTLESS else program
-            child = subprocess.Popen([sys.executable, "-c", code])
+            command = [sys.executable, "-c", ENDS_WITH_PARENT + code]
+            child = subprocess.Popen(command, stdin=subprocess.PIPE)
             stack.callback(child.wait)
             stack.callback(child.kill)
         time.sleep(0.5 if per_core else 0.0)  # until they all compute

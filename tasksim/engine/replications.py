@@ -47,7 +47,7 @@ their names."""
 MIN_DEVIATION_BETWEEN_MINUTES: Final = 0.025
 """Minimum standard deviation, as a logarithm, of runs on this machine from minute to minute. Other
 virtual machines of the host slow it for minutes, which nothing shows in full, and a calibration
-sees one or two of these. Intervals in calm held 90 % of 150 runs with it. Before the crowding of
+sees one or two of these. Intervals in calm held 93 % of 300 runs with it. Before the crowding of
 each kernel was known, they held 99 % with .03, and 90 % of others with .02 (docs/fidelity.md)."""
 MAX_RUN_DEVIATION: Final = float(np.log(3.0))
 """Maximum deviation of a run, as a logarithm: as a rule, runs differ by a factor of 3 at most. With
