@@ -194,7 +194,7 @@ def crowding_now(
     kernels = ("", *DISPLACEMENT_WEIGHTS)
     weights = crowding_weights(kernels, displaced_share)
     of_each = crowding_at(pulse[:, np.newaxis], beat[:, np.newaxis], weights).mean(axis=0)
-    busy = float(_busy(pulse).mean())
+    busy = float(_busy(np.nan_to_num(pulse, nan=1.0)).mean())
     found = {}
     for kernel, factor in zip(kernels, of_each.tolist(), strict=True):
         beside_idle, beside_busy = COLD_SHARES.get(kernel, (0.0, 0.0))

@@ -97,3 +97,9 @@ def test_a_kernel_that_waits_does_not_mind_others_on_the_processor(make):
     told = Disturbance((0.0,), (0,), displaced_share=1.0)
     run = replace(run, tasks=replace(run.tasks, pulse=[2.0] * 3), disturbance=told)
     assert undisturbed_s(run) == pytest.approx([2.0, 2.0, 2.0])
+
+
+def test_where_no_reading_is_known_only_cold_data_lengthen_kernels():
+    unknown = np.full(2, np.nan)
+    found = crowding_now(unknown, unknown, None, None, 0.0)
+    assert set(found.values()) == {1.0}
