@@ -134,7 +134,8 @@ def measure_in_situ(
                     slowed = slowdown(run, runner.run_as)
                     if slowed is not None and probes:
                         alone_s = run.makespan_s / slowed
-                        of_work = [probe.of_work(_times_s(run)) for probe in probes]
+                        times_s = _times_s(run)
+                        of_work = [probe.of_work(times_s) for probe in probes]
                         observed.slowdowns[number] = SlowdownRow.of(of_work, slowed, alone_s)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)

@@ -188,8 +188,9 @@ def crowding_now(
 ) -> dict[str, float]:
     """Return the crowding of each shipped kernel at a moment, and that of all others as ``""``.
 
-    Tasks of this moment have the mean crowding of the readings *pulse* and *beat*. While others
-    have the cores for *others_share* of the time, cold data lengthen tasks, too.
+    Tasks of this moment have the mean crowding of the readings *pulse* and *beat*. It includes what
+    a run's own crowding leaves to its graph: cold data, while others have the cores for
+    *others_share* of the time, and detours.
     """
     kernels = ("", *DISPLACEMENT_WEIGHTS)
     weights = crowding_weights(kernels, displaced_share)
