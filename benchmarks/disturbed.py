@@ -7,9 +7,10 @@
     python benchmarks/disturbed.py cost          # what the processor time of tasks costs
 
 Loads are processes that compute without end, one or two per core; or that compute and rest in turn,
-for one to four seconds each. *models* calibrates in rounds, in which no load, one and two processes
-per core take turns. *predictions* takes 12 cases, four applications under three schedulers, of
-sizes between a smaller and a larger one that were calibrated: calibrated and judged in calm,
+for one to four seconds each. They are loops that use no caches, or with ``--others programs`` in
+turn such a loop, products of matrices and sums over 48 MB. *models* calibrates in rounds, in which
+no load, one and two processes per core take turns. *predictions* takes 12 cases, four applications
+under three schedulers, of sizes between a smaller and a larger one that were calibrated: calibrated and judged in calm,
 calibrated beside a load and judged in calm, and the reverse. Predictions are compared with the
 makespans that runs would have had alone; the wall times of the same runs stand beside them.
 *coverage* predicts each run just before it, as ``tasksim simulate --uncertainty both`` does, and
@@ -49,6 +50,8 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
 from tasksim.models.files.store import read_samples
+from tasksim.native.cache_state import cache_state
+from tasksim.native.detour import detour_s
 from tasksim.native.execute import execute
 from tasksim.native.slowdown_probe import SlowdownProbe
 from tasksim.native.this_machine import usable_cores
@@ -66,10 +69,22 @@ import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 """
 """Start of a load: its input ends with whoever started it, also if that is killed."""
-STEADY = "while True: pass"
+LOOP = "while True: pass"
+MATRICES = """
+import os
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import numpy as np
+matrix = np.random.default_rng(0).random((700, 700))
+while True: matrix @ matrix
+"""
+SUMS = """
+import numpy as np
+numbers = np.zeros(6_000_000)
+while True: numbers += 1
+"""
 RESTLESS = """
 import random, time
-rng = random.Random({seed})
+rng = random.Random(SEED)
 while True:
     until = time.monotonic() + rng.uniform(1, 4)
     while time.monotonic() < until: pass
@@ -102,14 +117,16 @@ SCHEDULERS = ("eager", "lws", "prio")
 KERNELS = ("gemm", "trsm", "potrf", "geqrt", "P2P_in", "M2L_in")
 CORES = len(usable_cores())
 MACHINE = "here"
+OTHERS = {"loops": (LOOP,), "programs": (LOOP, MATRICES, SUMS)}
+"""What the processes of a steady load compute, in turn."""
 
 
 @contextmanager
-def load(per_core: int, program: str = STEADY) -> Iterator[None]:
-    """Let so many processes per core compute."""
+def load(per_core: int, programs: Sequence[str] = (LOOP,)) -> Iterator[None]:
+    """Let so many processes per core compute, each of *programs* in turn."""
     with ExitStack() as stack:
         for number in range(per_core * CORES):
-            code = program.format(seed=number) if program is RESTLESS else program
+            code = programs[number % len(programs)].replace("SEED", str(number))
             command = [sys.executable, "-c", ENDS_WITH_PARENT + code]
             child = subprocess.Popen(command, stdin=subprocess.PIPE)
             stack.callback(child.wait)
@@ -177,7 +194,7 @@ def models(folder: Path, asked: argparse.Namespace) -> None:
     means: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for number in range(asked.rounds):
         for per_core in (0, 1, 2):
-            with load(per_core):
+            with load(per_core, OTHERS[asked.others]):
                 library = calibrated(folder / f"{number}-{per_core}", asked.seconds)
             found = tasksim.ModelLibrary(library / "models" / MACHINE)
             for kernel in KERNELS:
@@ -214,11 +231,15 @@ def predictions(folder: Path, asked: argparse.Namespace) -> None:
     """Calibrate in calm and judge there, beside a load and judge in calm; and the reverse."""
     cases = Cases()
     for number, (there, here) in enumerate(((0, 0), (asked.per_core, 0), (0, asked.per_core))):
-        with load(there):
+        with load(there, OTHERS[asked.others]):
+            states = [_state()]
             library = calibrated(folder / f"predictions-{number}", asked.seconds)
+            states.append(_state())
         asked_cases = [(text, scheduler) for text in PREDICTED for scheduler in SCHEDULERS]
-        with load(here):  # in turn: runs of a case in one moment of the machine would be alike
+        # In turn: runs of a case in one moment of the machine would be alike.
+        with load(here, OTHERS[asked.others]):
             rounds = [[cases.run(*case) for case in asked_cases] for _ in range(asked.repetitions)]
+            states.append(_state())
         alone: list[float] = []
         by_wall: list[float] = []
         for (text, scheduler), runs in zip(asked_cases, zip(*rounds, strict=True), strict=True):
@@ -235,6 +256,17 @@ def predictions(folder: Path, asked: argparse.Namespace) -> None:
             f"calibrated beside {there} per core, judged beside {here}: {percent(alone)}; "
             f"against wall times {percent(by_wall)}"
         )
+        print(f"before and after the calibration, and after the runs: {'; '.join(states)}")
+
+
+def _state() -> str:
+    """Describe what the host and its guests do to caches and memory at this moment."""
+    caches, detour = cache_state(), detour_s(CORES)
+    ratio, share = caches.read_ratio or np.nan, caches.displaced_share or np.nan
+    return (
+        f"reads {ratio:.2f} times as long as the least, {100 * share:.0f} % displaced, "
+        f"detour {1e9 * (np.nan if detour is None else detour):.0f} ns"
+    )
 
 
 class Judged(NamedTuple):
@@ -252,11 +284,12 @@ class Judged(NamedTuple):
 def coverage(folder: Path, asked: argparse.Namespace) -> None:
     """Count the runs that are inside their intervals."""
     cases = Cases()
+    steady, restless = OTHERS[asked.others], (RESTLESS,)
     regimes = {
-        "calm": ((0, STEADY), (0, STEADY)),
-        "steady load": ((1, STEADY), (1, STEADY)),
-        "others come and go": ((1, RESTLESS), (1, RESTLESS)),
-        "a load that began later": ((0, STEADY), (2, STEADY)),
+        "calm": ((0, steady), (0, steady)),
+        "steady load": ((1, steady), (1, steady)),
+        "others come and go": ((1, restless), (1, restless)),
+        "a load that began later": ((0, steady), (2, steady)),
     }
     judged: dict[str, list[list[Judged]]] = {name: [] for name in regimes}
     for number in range(asked.calibrations):
@@ -409,6 +442,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of models and of commands")
     parser.add_argument("--seed", type=int, default=0, help="of the sizes of commands")
     parser.add_argument("--seconds", type=float, default=20.0, help="of a calibration")
+    parser.add_argument("--others", choices=OTHERS, default="loops", help="programs of the load")
     parser.add_argument("--per-core", type=int, default=2, help="processes of the load")
     parser.add_argument("--repetitions", type=int, default=5, help="of a native run")
     parser.add_argument("--runs", type=int, default=150, help="of a regime")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.threadclock import has_thread_clock
-from tasksim.native.displacement import displaced_share
+from tasksim.native.cache_state import cache_state
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.pulse import relative_pulse
-from tasksim.run.crowding import crowding_at, crowding_weights
+from tasksim.run.crowding import UNKNOWN_CACHES, crowding_at, crowding_weights
 from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, own_s
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.arrays import Floats, Indices
     from tasksim.native.pulse import Idle
+    from tasksim.run.crowding import CacheState
 
 __all__ = ["MIN_RESOLUTIONS", "ExecutionTimes", "TimedExecutions", "timer_resolution"]
 
@@ -43,12 +44,11 @@ class ExecutionTimes(NamedTuple):
         wall_s: Floats,
         uses: ProcessorUses,
         kernel: str = "",
-        displaced: float | None = None,
+        caches: CacheState = UNKNOWN_CACHES,
     ) -> ExecutionTimes:
         """Return the times of executions of *kernel*, of which *uses* may know more.
 
-        *displaced* is the share of near data that others displace
-        (:mod:`tasksim.native.displacement`).
+        *caches* is the state of the caches (:mod:`tasksim.native.cache_state`).
 
         Others took the time that an execution lost. For a kernel that waits in every execution,
         this holds only for preempted executions, and others on the processor do not matter.
@@ -60,7 +60,7 @@ class ExecutionTimes(NamedTuple):
         computes = usual <= BLOCKING_SHARE
         factors = np.ones(count)
         if computes:
-            weights = crowding_weights([kernel], displaced)[0]
+            weights = crowding_weights([kernel], caches)[0]
             factors = crowding_at(uses.pulse[:count], uses.beat[:count], weights)
         return cls(own_s(wall_s, lost_s, usual, ~whole | computes), wall_s, factors)
 
@@ -148,8 +148,8 @@ class TimedExecutions:
         """Return the times of all executions so far."""
         if self._account is not None and self._wall_s:
             self._account.finish(perf_counter())
-        displaced = displaced_share() if self._takes_pulses else None
-        return ExecutionTimes.of(np.array(self._wall_s), self._uses, self._kernel, displaced)
+        caches = cache_state() if self._takes_pulses else UNKNOWN_CACHES
+        return ExecutionTimes.of(np.array(self._wall_s), self._uses, self._kernel, caches)
 
 
 MIN_RESOLUTIONS: Final = 100

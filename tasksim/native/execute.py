@@ -11,11 +11,12 @@ import numpy as np
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.cache_state import cache_state
 from tasksim.native.detour import detour_s
-from tasksim.native.displacement import displaced_share
 from tasksim.native.energymeter import EnergyMeter
 from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.runtimes import choose_runtime
+from tasksim.run.crowding import UNKNOWN_CACHES
 from tasksim.run.power import power_info
 from tasksim.run.record import Run, WorkerInfo
 from tasksim.runtime.view import Facts
@@ -114,7 +115,7 @@ def execute(
         machine = MachineAccount.now().since(before)
         tasks = _without_slowing(execution.table(), bound)
         has_pulses = np.isfinite(tasks.pulse).any()
-        displaced = displaced_share() if has_pulses else None
+        caches = cache_state() if has_pulses else UNKNOWN_CACHES
         detour = detour_s(len(platform.workers)) if has_pulses else None
         run = Run(
             kind="native",
@@ -133,7 +134,7 @@ def execute(
             power=power_info([platform]),
             counted_j=None if meter is None else meter.used_j(),
             disturbance=(
-                disturbance_of(execution.accounts, machine, displaced, detour)
+                disturbance_of(execution.accounts, machine, caches, detour)
                 if processor_time
                 else None
             ),

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.this_machine import usable_cores
+from tasksim.run.crowding import UNKNOWN_CACHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tasksim.native.processor_time import ThreadAccount
+    from tasksim.run.crowding import CacheState
     from tasksim.run.record import Disturbance
 
 __all__ = ["MachineAccount", "busy_s", "disturbance_of", "pressure_s", "throttled_s"]
@@ -67,13 +69,13 @@ class MachineAccount(NamedTuple):
 def disturbance_of(
     accounts: Sequence[ThreadAccount | None],
     machine: MachineAccount,
-    displaced: float | None = None,
+    caches: CacheState = UNKNOWN_CACHES,
     detour: float | None = None,
 ) -> Disturbance | None:
     """Return the time that others took from the workers, by the accounts of threads and machine.
 
-    *displaced* is the share of near data that they displaced (:mod:`tasksim.native.displacement`),
-    *detour* the additional time that data took between cores (:mod:`tasksim.native.detour`).
+    *caches* is the state of the caches (:mod:`tasksim.native.cache_state`), *detour* the additional
+    time that data took between cores (:mod:`tasksim.native.detour`).
     Return None if the system does not report it, or if there are fewer cores than workers: then the
     workers also wait for each other.
     """
@@ -91,8 +93,9 @@ def disturbance_of(
         throttled_s=machine.throttled_s,
         pressure_s=machine.pressure_s,
         cache_bytes=last_cache_bytes(),
-        displaced_share=displaced,
+        displaced_share=caches.displaced_share,
         detour_s=detour,
+        read_ratio=caches.read_ratio,
     )
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES, Probe
+from tasksim.native.cache_state import cache_state
 from tasksim.native.detour import detour_s
-from tasksim.native.displacement import displaced_share
 from tasksim.native.pulse import idle_cores, relative_pulse
 from tasksim.native.this_machine import pin_thread, usable_cores
 from tasksim.run.crowding import crowding_now
@@ -114,8 +114,8 @@ class SlowdownProbe:
     """A probe that keeps all cores busy for a moment.
 
     The ratio of the threads' processor time to the wall time is the share of the cores that they
-    got; pulses and beats (:mod:`tasksim.native.pulse`), the share of displaced data
-    (:mod:`tasksim.native.displacement`) and the detour of data between cores
+    got; pulses and beats (:mod:`tasksim.native.pulse`), the state of the caches
+    (:mod:`tasksim.native.cache_state`) and the detour of data between cores
     (:mod:`tasksim.native.detour`) tell what others on the same processor took of that.
     So neither the processor's speed nor the contents of its caches matter.
 
@@ -137,7 +137,7 @@ class SlowdownProbe:
 
     def __call__(self) -> Probe:
         """Return the current slowdown: the duration of work relative to idle cores."""
-        displaced = displaced_share()
+        caches = cache_state()
         seen: list[tuple[float, float]] = []
         pulses = self._pulses
         between = (lambda worker: seen.append(pulses[worker]())) if pulses else (lambda _: None)
@@ -147,7 +147,7 @@ class SlowdownProbe:
             return Probe(without_core)
         pulse, beat = np.array(seen).T
         others_share = 1.0 - 1.0 / without_core
-        of_kernels = crowding_now(pulse, beat, displaced, detour_s(self._workers), others_share)
+        of_kernels = crowding_now(pulse, beat, caches, detour_s(self._workers), others_share)
         return Probe(without_core * of_kernels[""], of_kernels[""], of_kernels)
 
     def recent(self) -> list[Probe]:

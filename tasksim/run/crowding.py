@@ -1,9 +1,9 @@
 """Crowding: the factor by which others on the same processor lengthen a task that has its core.
 
 Somebody uses the other hyper-thread of its core, guests on the host's other cores slow its clock,
-or any of them displaces its data. No system reports this: the workers' pulses and beats
-(:mod:`tasksim.native.pulse`) and the share of displaced data (:mod:`tasksim.native.displacement`)
-show it. What it costs depends on the kernel.
+or any of them displaces its data or keeps the memory busy. No system reports this: the workers'
+pulses and beats (:mod:`tasksim.native.pulse`) and the state of the caches
+(:mod:`tasksim.native.cache_state`) show it. What it costs depends on the kernel.
 
 The laws were fitted to two campaigns of runs of tiled Cholesky, LU and QR, with tiles of 128 to
 256, and of the fast multipole method, alone and beside one and two processes per core: 2,450 runs
@@ -14,7 +14,7 @@ on two of an AMD EPYC (Zen 5), whose other hyper-threads were idle.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -30,12 +30,15 @@ __all__ = [
     "COLD_SHARES",
     "DETOUR_S",
     "DETOUR_SHARES",
+    "UNKNOWN_CACHES",
+    "CacheState",
     "busy_share",
     "crowding",
     "crowding_at",
     "crowding_now",
     "crowding_weights",
     "detour_crowding",
+    "detour_shares",
 ]
 
 PULSE_WEIGHT: Final = 0.52
@@ -86,6 +89,21 @@ DISPLACEMENT_WEIGHTS: Final = MappingProxyType(
 """The same of shipped kernels: slopes over the displaced share of the last seconds in 7,600 runs
 on the EPYC, with tiles of 128, 192 and 256, in calm and beside others; those of the two differ by
 .02 in the median. The data of P2P and P2M are in the core's own caches."""
+READ_EXPONENT: Final = 0.1
+"""Exponent of the read ratio in the time of a task of a kernel without one of its own."""
+READ_EXPONENTS: Final = MappingProxyType(
+    {
+        "gemm": 0.09, "syrk": 0.14, "potrf": 0.13, "getrf": 0.19,
+        "trsm": 0.14, "trsm_ru": 0.15, "trsm_ll": 0.11,
+        "geqrt": 0.07, "gemqrt": 0.08, "tpqrt": 0.06, "tpmqrt": 0.08,
+        "M2L_in": 0.1, "M2L_out": 0.1, "M2M": 0.3, "L2L": 0.24,
+        "P2M": 0.03, "L2P": 0.03, "P2P_in": 0.0, "P2P_out": 0.0,
+    }
+)  # fmt: skip
+"""The same of shipped kernels, in 1,920 runs of eight cases on the EPYC, alone and beside nine
+loads: one to four processes that compute, multiply matrices, or add to 8 to 72 MB. Two cases differ
+by .02 in the median, at most by .06 but for gemm: .06 to .09 with tiles of 192 and 224, .17 with
+tiles of 144. In calm, where reads take longer by a tenth, kernels pay for it about as much."""
 DETOUR_S: Final = 160e-9
 """Detour of data (:mod:`tasksim.native.detour`) for which its costs are known, in seconds: between
 two groups of cores of the EPYC, which have a cache each. They are those of 6,300 runs of eight
@@ -94,13 +112,16 @@ DETOUR_SHARES: Final = MappingProxyType(
     {
         "geqrt": (0.055, 0.01), "gemqrt": (0.05, 0.01), "tpqrt": (0.05, 0.01),
         "tpmqrt": (0.02, 0.005),
-        "M2L_in": (0.045, 0.045), "M2L_out": (0.057, 0.057), "M2M": (0.02, 0.02),
-        "L2L": (0.02, 0.02), "P2M": (0.03, 0.02), "L2P": (0.01, 0.0),
+        "M2L_in": (0.045, 0.045), "M2L_out": (0.057, 0.057), "M2M": (0.03, 0.04),
+        "L2L": (0.05, 0.05), "P2M": (0.03, 0.02), "L2P": (0.01, 0.0),
     }
 )  # fmt: skip
 """Further additional time of shipped kernels whose workers share more than the graph tells,
 relative to the task: in calm, and while others have the cores. That of other kernels is .00 to .03
 with small tiles."""
+DETOUR_READ_EXPONENT: Final = 1.5
+"""Exponent of the read ratio in the shares while others have the cores: beside some that add to 24
+to 72 MB, reads took 1.5 to 2.1 times as long, and M2L paid .04 to .12 more than beside loops."""
 TYPICAL_DETOUR_SHARE: Final = 0.02
 """Additional time of a task with such a detour by data that another worker wrote last, if it is not
 known which: these runs of Cholesky and LU took so much longer in calm."""
@@ -121,31 +142,48 @@ Xeon): whoever uses it fills the core's own caches. QR loses less than by bytes,
 not keep each other from memory while others have their cores."""
 
 
+class CacheState(NamedTuple):
+    """State of the caches near a core; None: unknown."""
+
+    displaced_share: float | None = None
+    """Share of the near data that others displace within 6 ms."""
+    read_ratio: float | None = None
+    """Time of reads from the cache that cores share and from memory, relative to the least; the
+    geometric mean of both."""
+
+
+UNKNOWN_CACHES: Final = CacheState()
+
+
 def crowding(run: Run) -> Floats:
     """Return the factor by which others on the same processor made each task longer.
 
-    They use the other hyper-thread of its core, slow its clock, or displace its data. 1 for tasks
-    that wait, and where it is unknown.
+    They use the other hyper-thread of its core, slow its clock, displace its data, or keep the
+    memory busy. 1 for tasks that wait, and where it is unknown.
     """
-    displaced_share = None if run.disturbance is None else run.disturbance.displaced_share
-    weights = crowding_weights(run.kernel_names, displaced_share)
+    caches, told = UNKNOWN_CACHES, run.disturbance
+    if told is not None:
+        caches = CacheState(told.displaced_share, told.read_ratio)
+    weights = crowding_weights(run.kernel_names, caches)
     factors = crowding_at(run.tasks.pulse, run.tasks.beat, weights[run.tasks.kernel])
     if not (factors > 1.0).any():
         return factors
     return np.where(computing_tasks(run), factors, 1.0)
 
 
-def crowding_weights(kernels: Sequence[str], displaced_share: float | None = None) -> Floats:
+def crowding_weights(kernels: Sequence[str], caches: CacheState = UNKNOWN_CACHES) -> Floats:
     """Return two weights of pulses and a factor for each of *kernels*, (n, 3).
 
-    The weights are those of pulses up to 2, and beyond. By the factor, tasks are longer if others
-    displace *displaced_share* of the near data; None: unknown.
+    The weights are those of pulses up to 2, and beyond. By the factor, tasks are longer in this
+    state of the *caches*.
     """
+    displaced_share, read_ratio = caches.displaced_share or 0.0, caches.read_ratio or 1.0
     of_each = [
         (
             PULSE_WEIGHTS.get(kernel, PULSE_WEIGHT),
             TWIN_WEIGHTS.get(kernel, 0.0),
-            1.0 + (displaced_share or 0.0) * DISPLACEMENT_WEIGHTS.get(kernel, DISPLACEMENT_WEIGHT),
+            (1.0 + displaced_share * DISPLACEMENT_WEIGHTS.get(kernel, DISPLACEMENT_WEIGHT))
+            * read_ratio ** READ_EXPONENTS.get(kernel, READ_EXPONENT),
         )
         for kernel in kernels
     ]
@@ -160,7 +198,7 @@ def crowding_at(pulse: Floats, beat: Floats, weights: Floats | None = None) -> F
     """
     if weights is None:
         weights = crowding_weights([""])[0]
-    displaced = np.where(np.isfinite(pulse), weights[..., 2], 1.0)
+    of_caches = np.where(np.isfinite(pulse), weights[..., 2], 1.0)
     known = np.nan_to_num(pulse, nan=1.0)
     idle_exponent, busy_exponent = BEAT_EXPONENTS
     exponent = idle_exponent + (busy_exponent - idle_exponent) * _busy(known)
@@ -168,7 +206,7 @@ def crowding_at(pulse: Floats, beat: Floats, weights: Floats | None = None) -> F
     fuller = np.clip(known, 1.0, MAX_PULSE) - 1.0
     beyond = np.clip(known, MAX_PULSE, MAX_TWIN_PULSE) - MAX_PULSE
     full = 1.0 + weights[..., 0] * fuller + weights[..., 1] * beyond
-    return displaced * slower * full
+    return of_caches * slower * full
 
 
 def detour_crowding(detour_s: float | None, share: float = TYPICAL_DETOUR_SHARE) -> float:
@@ -179,10 +217,22 @@ def detour_crowding(detour_s: float | None, share: float = TYPICAL_DETOUR_SHARE)
     return 1.0 + share * (detour_s or 0.0) / DETOUR_S
 
 
+def detour_shares(kernels: Sequence[str], others_share: float, read_ratio: float | None) -> Floats:
+    """Return by which share of itself a task of each of *kernels* pays more than its graph tells.
+
+    It is what a detour of :data:`DETOUR_S` costs, while others have the cores for *others_share* of
+    the time, and reads take *read_ratio* times as long as the least; None: unknown.
+    """
+    shares = np.array([DETOUR_SHARES.get(kernel, (0.0, 0.0)) for kernel in kernels])
+    longer = (read_ratio or 1.0) ** DETOUR_READ_EXPONENT
+    found: Floats = shares.reshape(-1, 2) @ (1.0 - others_share, others_share * longer)
+    return found
+
+
 def crowding_now(
     pulse: Floats,
     beat: Floats,
-    displaced_share: float | None,
+    caches: CacheState,
     detour_s: float | None,
     others_share: float,
 ) -> dict[str, float]:
@@ -193,16 +243,15 @@ def crowding_now(
     *others_share* of the time, and detours.
     """
     kernels = ("", *DISPLACEMENT_WEIGHTS)
-    weights = crowding_weights(kernels, displaced_share)
+    weights = crowding_weights(kernels, caches)
     of_each = crowding_at(pulse[:, np.newaxis], beat[:, np.newaxis], weights).mean(axis=0)
     busy = float(_busy(np.nan_to_num(pulse, nan=1.0)).mean())
     found = {}
-    for kernel, factor in zip(kernels, of_each.tolist(), strict=True):
+    shares = detour_shares(kernels, others_share, caches.read_ratio).tolist()
+    for kernel, factor, share in zip(kernels, of_each.tolist(), shares, strict=True):
         beside_idle, beside_busy = COLD_SHARES.get(kernel, (0.0, 0.0))
         cold = 1.0 + others_share * ((1.0 - busy) * beside_idle + busy * beside_busy)
-        calm, beside_others = DETOUR_SHARES.get(kernel, (0.0, 0.0))
-        shared = (1.0 - others_share) * (TYPICAL_DETOUR_SHARE + calm)
-        shared += others_share * beside_others
+        shared = (1.0 - others_share) * TYPICAL_DETOUR_SHARE + share
         found[kernel] = factor * cold * detour_crowding(detour_s, shared)
     return found
 

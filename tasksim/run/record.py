@@ -52,6 +52,7 @@ MACHINE_FACTS: Final = (
     "cache_bytes",
     "displaced_share",
     "detour_s",
+    "read_ratio",
 )
 """Fields after those of the workers."""
 
@@ -102,10 +103,13 @@ class Disturbance:
         Size of the machine's last-level cache.
     displaced_share : float or None
         Share of the data near a core that others displace within 6 ms
-        (:mod:`tasksim.native.displacement`).
+        (:mod:`tasksim.native.cache_state`).
     detour_s : float or None
         Additional time that data take between the workers' cores, where the host has moved them
         (:mod:`tasksim.native.detour`).
+    read_ratio : float or None
+        Time of reads from the cache that cores share and from memory, relative to the least that
+        the machine has shown (:mod:`tasksim.native.cache_state`).
     """
 
     waited_s: tuple[float | None, ...]
@@ -117,6 +121,7 @@ class Disturbance:
     cache_bytes: float | None = None
     displaced_share: float | None = None
     detour_s: float | None = None
+    read_ratio: float | None = None
 
     @property
     def total_s(self) -> float:
@@ -155,8 +160,10 @@ class Disturbance:
         share = found.displaced_share
         if share is not None and not 0.0 <= share <= 1.0:
             raise node["displaced_share"].error(f"got {share:g}; legal: 0 to 1")
-        if found.detour_s is not None and not found.detour_s >= 0.0:
-            raise node["detour_s"].error(f"got {found.detour_s:g}; legal: 0 or more")
+        for name, least in (("detour_s", 0.0), ("read_ratio", 1.0)):
+            value = getattr(found, name)
+            if value is not None and not value >= least:
+                raise node[name].error(f"got {value:g}; legal: {least:g} or more")
         return found
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.run.crowding import COLD_SHARES, DETOUR_S, DETOUR_SHARES, busy_share, crowding
+from tasksim.run.crowding import COLD_SHARES, DETOUR_S, busy_share, crowding, detour_shares
 from tasksim.run.disturbance import (
     BLOCKING_SHARE,
     CLOCK_TICK_S,
@@ -244,8 +244,7 @@ def _detour_cost_s(run: Run, graph: TaskGraph, own: Floats) -> Floats | float:
     worker[tasks.task], start_s[tasks.task] = tasks.worker, tasks.start_s
     remote = remote_bytes(graph, worker, start_s)[tasks.task]
     others = others_share(run)
-    by_kernel = [DETOUR_SHARES.get(name, (0.0, 0.0)) for name in run.kernel_names]
-    shares = np.array(by_kernel) @ (1.0 - others, others)
+    shares = detour_shares(run.kernel_names, others, told.read_ratio)
     by_bytes_s = DETOUR_S_PER_BYTE * (1.0 - others) * remote
     cost_s = told.detour_s / DETOUR_S * (by_bytes_s + shares[tasks.kernel] * own)
     return np.where(computing_tasks(run), np.minimum(cost_s, MAX_DETOUR_SHARE * own), 0.0)

@@ -18,6 +18,7 @@ from tasksim.base.errors import TaskFailed
 from tasksim.core import interface
 from tasksim.core.interface import COUNTS, CallStatus, Selection
 from tasksim.core.library import status
+from tasksim.native.cache_state import cache_state
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import (
     COLUMNS,
@@ -27,7 +28,6 @@ from tasksim.native.compiled import (
     program_structure,
     record_of,
 )
-from tasksim.native.displacement import displaced_share
 from tasksim.native.this_machine import usable_cores
 from tasksim.native.threads import conduct
 from tasksim.run.crowding import (
@@ -36,6 +36,7 @@ from tasksim.run.crowding import (
     MAX_BEAT,
     MAX_PULSE,
     MAX_TWIN_PULSE,
+    UNKNOWN_CACHES,
     crowding_weights,
 )
 from tasksim.run.recordtables import task_table
@@ -213,7 +214,7 @@ class CompiledAccount:
         tasks = len(rules.of_task)
         self._measured = np.zeros(1, np.int64), np.zeros(tasks, np.int32), np.zeros(tasks)
         table = quantiles(rules.statistics)
-        displaced = None if self._idle is None else displaced_share()
+        caches = UNKNOWN_CACHES if self._idle is None else cache_state()
         return Selection(
             kernels=len(rules.found),
             quantile_count=len(table),
@@ -236,7 +237,7 @@ class CompiledAccount:
             rehearse=1,
             idle=None if self._idle is None else column(self._idle, np.float64),
             crowding_weights=column(
-                crowding_weights([found.kernel for found in rules.found], displaced), np.float64
+                crowding_weights([found.kernel for found in rules.found], caches), np.float64
             ),
             max_pulse=MAX_PULSE,
             max_twin_pulse=MAX_TWIN_PULSE,

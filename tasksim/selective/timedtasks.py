@@ -18,13 +18,13 @@ import numpy as np
 from tasksim.base.threadclock import preemptions
 from tasksim.core import interface
 from tasksim.core.library import status
+from tasksim.native.cache_state import cache_state
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, kernel_failure, program_structure
-from tasksim.native.displacement import displaced_share
 from tasksim.native.processor_time import CoreState, ThreadClock, UsualLoss
 from tasksim.native.pulse import relative_pulse
 from tasksim.native.this_machine import usable_cores
-from tasksim.run.crowding import crowding_at, crowding_weights
+from tasksim.run.crowding import UNKNOWN_CACHES, crowding_at, crowding_weights
 from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class TimedTasks:
         ] * workers
         """Per worker: a clock of its task's processor time, and the reading before the task."""
         self._usual = [UsualLoss() for _ in program.graph.kernels]
-        self._weights = crowding_weights(program.graph.kernels, displaced_share() if idle else None)
+        caches = cache_state() if idle else UNKNOWN_CACHES
+        self._weights = crowding_weights(program.graph.kernels, caches)
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
         self._in_core = [False] * len(program.graph)

@@ -16,6 +16,7 @@ from tasksim.run.crowding import (
     DISPLACEMENT_WEIGHT,
     PULSE_WEIGHT,
     TYPICAL_DETOUR_SHARE,
+    CacheState,
 )
 
 
@@ -40,7 +41,7 @@ def test_it_says_how_much_others_on_the_same_processor_slow_work(monkeypatch):
     monkeypatch.setattr(slowdown_probe, "idle_cores", lambda _: [Idle(2.0, 0.5)] * 2)
     found = (1.5, 1.2)
     monkeypatch.setattr(slowdown_probe, "relative_pulse", lambda _: lambda: found)
-    monkeypatch.setattr(slowdown_probe, "displaced_share", lambda: 0.5)
+    monkeypatch.setattr(slowdown_probe, "cache_state", lambda: CacheState(displaced_share=0.5))
     monkeypatch.setattr(slowdown_probe, "detour_s", lambda workers: DETOUR_S / workers)
     probe = SlowdownProbe(2)
 

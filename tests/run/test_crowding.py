@@ -11,6 +11,7 @@ import tasksim
 from tasksim.run.crowding import (
     BEAT_EXPONENTS,
     COLD_SHARES,
+    DETOUR_READ_EXPONENT,
     DETOUR_S,
     DETOUR_SHARES,
     DISPLACEMENT_WEIGHT,
@@ -19,11 +20,16 @@ from tasksim.run.crowding import (
     MAX_TWIN_PULSE,
     PULSE_WEIGHT,
     PULSE_WEIGHTS,
+    READ_EXPONENT,
+    READ_EXPONENTS,
     TYPICAL_DETOUR_SHARE,
+    UNKNOWN_CACHES,
+    CacheState,
     crowding,
     crowding_at,
     crowding_now,
     crowding_weights,
+    detour_shares,
 )
 from tasksim.run.record import Disturbance
 from tasksim.run.undisturbed import undisturbed_s
@@ -72,8 +78,21 @@ def test_data_that_others_displace_lengthen_the_tasks_that_need_them(
     assert (crowding(replace(run, kernel_names=("potrf", "P2P_in"))) == 1.0).all()
 
 
+@pytest.mark.parametrize("read_ratio", [None, 1.0, 2.0])
+def test_reads_that_take_longer_lengthen_the_tasks_that_need_them(make, read_ratio):
+    run = make.losing([0.0, 0.0], [0, 0])
+    told = Disturbance((0.0,), (0,), read_ratio=read_ratio)
+    run = replace(run, tasks=replace(run.tasks, pulse=[1.0, np.nan]), disturbance=told)
+    longer = (read_ratio or 1.0) ** READ_EXPONENTS["gemm"]
+    assert crowding(run) == pytest.approx([longer, 1.0])
+    assert (crowding(replace(run, kernel_names=("potrf", "P2P_in"))) == 1.0).all()
+    found = crowding_now(np.ones(1), np.ones(1), CacheState(None, read_ratio), None, 0.0)
+    assert found["gemm"] == pytest.approx(longer)
+    assert found[""] == pytest.approx((read_ratio or 1.0) ** READ_EXPONENT)
+
+
 def test_the_crowding_of_a_moment_is_that_of_each_kernel():
-    found = crowding_now(np.array([1.0, 2.0]), np.array([1.0, 1.0]), 0.5, None, 0.0)
+    found = crowding_now(np.array([1.0, 2.0]), np.array([1.0, 1.0]), CacheState(0.5), None, 0.0)
     for kernel, weight, near in (
         ("gemm", PULSE_WEIGHTS["gemm"], DISPLACEMENT_WEIGHTS["gemm"]),
         ("", PULSE_WEIGHT, DISPLACEMENT_WEIGHT),
@@ -85,11 +104,20 @@ def test_the_crowding_of_a_moment_is_that_of_each_kernel():
 def test_cold_data_and_detours_lengthen_kernels_at_a_moment(others_share):
     one, nan = np.ones(1), np.full(1, np.nan)
     beside = 1.0 - others_share, others_share
-    found = crowding_now(one, nan, None, DETOUR_S, others_share)
+    found = crowding_now(one, nan, UNKNOWN_CACHES, DETOUR_S, others_share)
     for kernel in ("gemm", "tpmqrt", ""):
         cold = 1.0 + others_share * COLD_SHARES.get(kernel, (0.0,))[0]
         detour = np.dot(beside, np.add((TYPICAL_DETOUR_SHARE, 0.0), DETOUR_SHARES.get(kernel, 0.0)))
         assert found[kernel] == pytest.approx(cold * (1.0 + detour))
+
+
+def test_a_detour_costs_more_while_others_keep_the_memory_busy():
+    calm, beside = DETOUR_SHARES["M2L_out"]
+    for others_share, read_ratio, longer in ((0.0, 2.0, 1.0), (1.0, 2.0, 2.0), (0.5, None, 1.0)):
+        found = detour_shares(["M2L_out", "somebody's"], others_share, read_ratio)
+        beside_others = beside * longer**DETOUR_READ_EXPONENT
+        expected = (1.0 - others_share) * calm + others_share * beside_others
+        assert found == pytest.approx([expected, 0.0])
 
 
 def test_a_kernel_that_waits_does_not_mind_others_on_the_processor(make):
@@ -101,5 +129,5 @@ def test_a_kernel_that_waits_does_not_mind_others_on_the_processor(make):
 
 def test_where_no_reading_is_known_only_cold_data_lengthen_kernels():
     unknown = np.full(2, np.nan)
-    found = crowding_now(unknown, unknown, None, None, 0.0)
+    found = crowding_now(unknown, unknown, UNKNOWN_CACHES, None, 0.0)
     assert set(found.values()) == {1.0}

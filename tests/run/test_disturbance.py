@@ -38,6 +38,13 @@ def test_a_detour_in_a_file_takes_time(make, tmp_path, detour_s):
         load(tmp_path / "run")
 
 
+def test_reads_in_a_file_take_no_less_than_the_least(make, tmp_path):
+    told = Disturbance((0.0,), (0,), read_ratio=0.9)
+    save(replace(make.losing([0.0], [0]), disturbance=told), tmp_path / "run")
+    with pytest.raises(InputError, match=r"read_ratio: got 0\.9; legal: 1 or more"):
+        load(tmp_path / "run")
+
+
 def test_a_run_on_shared_cores_is_shorter_alone():
     graph = generate("chain", length=3, duration=1.0)
     run = tasksim.simulate(graph, workers=1)
