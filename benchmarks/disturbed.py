@@ -10,9 +10,10 @@ Loads are processes that compute without end, one or two per core; or that compu
 for one to four seconds each. They are loops that use no caches, or with ``--others programs`` in
 turn such a loop, products of matrices and sums over 48 MB. *models* calibrates in rounds, in which
 no load, one and two processes per core take turns. *predictions* takes 12 cases, four applications
-under three schedulers, of sizes between a smaller and a larger one that were calibrated: calibrated and judged in calm,
-calibrated beside a load and judged in calm, and the reverse. Predictions are compared with the
-makespans that runs would have had alone; the wall times of the same runs stand beside them.
+under three schedulers, of sizes between a smaller and a larger one that were calibrated: calibrated
+and judged in calm, calibrated beside a load and judged in calm, and the reverse. Predictions are
+compared with the makespans that runs would have had alone; the wall times of the same runs stand
+beside them.
 *coverage* predicts each run just before it, as ``tasksim simulate --uncertainty both`` does, and
 counts the runs inside: calm; beside a steady load; beside others that come and go; and beside a
 load that began after a calm calibration. Runs share the errors of their calibration, so each regime
