@@ -40,9 +40,9 @@ VALID_S: Final = 5.0
 EXPECTED_SHARE: Final = 0.6
 """Displaced share that counts as one more measurement: single ones differ by .2 from the mean of a
 minute."""
-INTERRUPTION: Final = 4.0
-"""Multiple of the median beyond which a read was interrupted."""
-NOTE: Final = "reads"
+MAX_MEDIANS: Final = 4.0
+"""Largest time of a read that counts, in medians: longer ones were interrupted."""
+NOTE_NAME: Final = "reads"
 """Name of the notes of the least times of reads."""
 
 _found: list[tuple[float, float, Floats]] = []
@@ -96,7 +96,7 @@ def _measured() -> tuple[float, Floats] | None:
         return None
     share = float(np.clip((after_pause_s - near_s) / (far_s - near_s), 0.0, 1.0))
     # Others may keep the memory busy for a part of the reads.
-    uninterrupted_s = np.minimum(seconds, INTERRUPTION * middle_s)
+    uninterrupted_s = np.minimum(seconds, MAX_MEDIANS * middle_s)
     reads_s = np.exp(np.log(uninterrupted_s).mean(axis=0))[[0, 2]]
     _note_least(reads_s)
     return share, reads_s
@@ -104,8 +104,8 @@ def _measured() -> tuple[float, Floats] | None:
 
 def _note_least(reads_s: Floats) -> None:
     """Keep the least times of reads, in this process and for later ones."""
-    note(NOTE, reads_s[np.newaxis])
-    before_s = noted(NOTE, (1, 2))
+    note(NOTE_NAME, reads_s[np.newaxis])
+    before_s = noted(NOTE_NAME, (1, 2))
     np.minimum(_least_s, reads_s, out=_least_s)
     if before_s is not None:
         np.minimum(_least_s, before_s[0], out=_least_s)

@@ -104,6 +104,9 @@ READ_EXPONENTS: Final = MappingProxyType(
 loads: one to four processes that compute, multiply matrices, or add to 8 to 72 MB. Two cases differ
 by .02 in the median, at most by .06 but for gemm: .06 to .09 with tiles of 192 and 224, .17 with
 tiles of 144. In calm, where reads take longer by a tenth, kernels pay for it about as much."""
+MAX_READ_RATIO: Final = 4.0
+"""Largest read ratio that counts: beside one to three such processes on two cores it was 1.4 to 2.9
+in the mean."""
 DETOUR_S: Final = 160e-9
 """Detour of data (:mod:`tasksim.native.detour`) for which its costs are known, in seconds: between
 two groups of cores of the EPYC, which have a cache each. They are those of 6,300 runs of eight
@@ -177,7 +180,7 @@ def crowding_weights(kernels: Sequence[str], caches: CacheState = UNKNOWN_CACHES
     The weights are those of pulses up to 2, and beyond. By the factor, tasks are longer in this
     state of the *caches*.
     """
-    displaced_share, read_ratio = caches.displaced_share or 0.0, caches.read_ratio or 1.0
+    displaced_share, read_ratio = caches.displaced_share or 0.0, _counted(caches.read_ratio)
     of_each = [
         (
             PULSE_WEIGHTS.get(kernel, PULSE_WEIGHT),
@@ -224,7 +227,7 @@ def detour_shares(kernels: Sequence[str], others_share: float, read_ratio: float
     the time, and reads take *read_ratio* times as long as the least; None: unknown.
     """
     shares = np.array([DETOUR_SHARES.get(kernel, (0.0, 0.0)) for kernel in kernels])
-    longer = (read_ratio or 1.0) ** DETOUR_READ_EXPONENT
+    longer = _counted(read_ratio) ** DETOUR_READ_EXPONENT
     found: Floats = shares.reshape(-1, 2) @ (1.0 - others_share, others_share * longer)
     return found
 
@@ -254,6 +257,11 @@ def crowding_now(
         shared = (1.0 - others_share) * TYPICAL_DETOUR_SHARE + share
         found[kernel] = factor * cold * detour_crowding(detour_s, shared)
     return found
+
+
+def _counted(read_ratio: float | None) -> float:
+    """Return *read_ratio* as far as it counts; 1 if it is unknown."""
+    return min(read_ratio or 1.0, MAX_READ_RATIO)
 
 
 def busy_share(run: Run) -> float:

@@ -100,7 +100,7 @@ def test_reads_take_longer_than_the_least(core, time_s, told, ratio):
 
 
 def test_earlier_processes_know_how_fast_reads_may_be(core, time_s):
-    note(module.NOTE, np.array([[0.5, 1.5]]))
+    note(module.NOTE_NAME, np.array([[0.5, 1.5]]))
     assert cache_state().read_ratio == pytest.approx(2.0)
 
 

@@ -17,6 +17,7 @@ from tasksim.run.crowding import (
     DISPLACEMENT_WEIGHT,
     DISPLACEMENT_WEIGHTS,
     MAX_BEAT,
+    MAX_READ_RATIO,
     MAX_TWIN_PULSE,
     PULSE_WEIGHT,
     PULSE_WEIGHTS,
@@ -78,17 +79,18 @@ def test_data_that_others_displace_lengthen_the_tasks_that_need_them(
     assert (crowding(replace(run, kernel_names=("potrf", "P2P_in"))) == 1.0).all()
 
 
-@pytest.mark.parametrize("read_ratio", [None, 1.0, 2.0])
+@pytest.mark.parametrize("read_ratio", [None, 1.0, 2.0, MAX_READ_RATIO, 1e300])
 def test_reads_that_take_longer_lengthen_the_tasks_that_need_them(make, read_ratio):
     run = make.losing([0.0, 0.0], [0, 0])
     told = Disturbance((0.0,), (0,), read_ratio=read_ratio)
     run = replace(run, tasks=replace(run.tasks, pulse=[1.0, np.nan]), disturbance=told)
-    longer = (read_ratio or 1.0) ** READ_EXPONENTS["gemm"]
+    counted = min(read_ratio or 1.0, MAX_READ_RATIO)
+    longer = counted ** READ_EXPONENTS["gemm"]
     assert crowding(run) == pytest.approx([longer, 1.0])
     assert (crowding(replace(run, kernel_names=("potrf", "P2P_in"))) == 1.0).all()
     found = crowding_now(np.ones(1), np.ones(1), CacheState(None, read_ratio), None, 0.0)
     assert found["gemm"] == pytest.approx(longer)
-    assert found[""] == pytest.approx((read_ratio or 1.0) ** READ_EXPONENT)
+    assert found[""] == pytest.approx(counted**READ_EXPONENT)
 
 
 def test_the_crowding_of_a_moment_is_that_of_each_kernel():
