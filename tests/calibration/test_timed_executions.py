@@ -15,7 +15,7 @@ from tasksim.calibration.kernels_under_load import Bursts, KernelCall, measure_u
 from tasksim.calibration.neighbours import _together
 from tasksim.calibration.timed_executions import INITIAL_CAPACITY, ExecutionTimes, TimedExecutions
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
-from tasksim.run.crowding import DISPLACEMENT_WEIGHT, PULSE_WEIGHT
+from tasksim.run.crowding import DISPLACEMENT_WEIGHT, PULSE_WEIGHT, CacheState
 
 GEMM = KernelCall("gemm", {"m": 8.0, "n": 8.0, "k": 8.0})
 
@@ -60,7 +60,7 @@ def test_an_execution_takes_less_without_others_on_the_other_hyper_thread():
 def test_an_execution_takes_less_without_others_data_in_the_caches():
     uses = ProcessorUses(1)
     uses.cpu_s[:], uses.preemptions[:], uses.pulse[:] = 1.0, 0, 1.0
-    found = ExecutionTimes.of(np.array([1.0]), uses, displaced=0.5)
+    found = ExecutionTimes.of(np.array([1.0]), uses, caches=CacheState(0.5))
     assert found.own_s == pytest.approx([1.0 / (1.0 + 0.5 * DISPLACEMENT_WEIGHT)])
 
 
