@@ -13,11 +13,11 @@ no load, one and two processes per core take turns. *predictions* takes 12 cases
 under three schedulers, of sizes between a smaller and a larger one that were calibrated: calibrated
 and judged in calm, calibrated beside a load and judged in calm, and the reverse. Predictions are
 compared with the makespans that runs would have had alone; the wall times of the same runs stand
-beside them.
-*coverage* predicts each run just before it, as ``tasksim simulate --uncertainty both`` does, and
-counts the runs inside: calm; beside a steady load; beside others that come and go; and beside a
-load that began after a calm calibration. Runs share the errors of their calibration, so each regime
-has three, in turn with the others. Widths are beside the spread of the runs of one case.
+beside them. *coverage* predicts each run just before it, as ``tasksim simulate --uncertainty both``
+does, and counts the runs inside: calm; beside a steady load; beside others that come and go; and
+beside a load that began after a calm calibration. Runs share the errors of their calibration, so
+each regime has three, in turn with the others. Widths are beside the spread of the runs of one
+case.
 *commands* starts no load: in each round it calls ``tasksim calibrate`` for one of the four
 applications, and for sizes drawn anew, under each scheduler, ``tasksim simulate --uncertainty
 both`` and ``tasksim run``, each a process of its own. It prints errors against the makespan alone,
@@ -70,15 +70,15 @@ import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 """
 """Start of a load: its input ends with whoever started it, also if that is killed."""
-LOOP = "while True: pass"
-MATRICES = """
+ENDLESS_LOOP = "while True: pass"
+MATRIX_PRODUCTS = """
 import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 matrix = np.random.default_rng(0).random((700, 700))
 while True: matrix @ matrix
 """
-SUMS = """
+LARGE_SUMS = """
 import numpy as np
 numbers = np.zeros(6_000_000)
 while True: numbers += 1
@@ -118,12 +118,12 @@ SCHEDULERS = ("eager", "lws", "prio")
 KERNELS = ("gemm", "trsm", "potrf", "geqrt", "P2P_in", "M2L_in")
 CORES = len(usable_cores())
 MACHINE = "here"
-OTHERS = {"loops": (LOOP,), "programs": (LOOP, MATRICES, SUMS)}
-"""What the processes of a steady load compute, in turn."""
+STEADY_LOADS = {"loops": (ENDLESS_LOOP,), "programs": (ENDLESS_LOOP, MATRIX_PRODUCTS, LARGE_SUMS)}
+"""Choice of ``--others`` -> programs that the processes of a steady load run in turn."""
 
 
 @contextmanager
-def load(per_core: int, programs: Sequence[str] = (LOOP,)) -> Iterator[None]:
+def load(per_core: int, programs: Sequence[str] = (ENDLESS_LOOP,)) -> Iterator[None]:
     """Let so many processes per core compute, each of *programs* in turn."""
     with ExitStack() as stack:
         for number in range(per_core * CORES):
@@ -195,7 +195,7 @@ def models(folder: Path, asked: argparse.Namespace) -> None:
     means: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for number in range(asked.rounds):
         for per_core in (0, 1, 2):
-            with load(per_core, OTHERS[asked.others]):
+            with load(per_core, STEADY_LOADS[asked.others]):
                 library = calibrated(folder / f"{number}-{per_core}", asked.seconds)
             found = tasksim.ModelLibrary(library / "models" / MACHINE)
             for kernel in KERNELS:
@@ -232,13 +232,13 @@ def predictions(folder: Path, asked: argparse.Namespace) -> None:
     """Calibrate in calm and judge there, beside a load and judge in calm; and the reverse."""
     cases = Cases()
     for number, (there, here) in enumerate(((0, 0), (asked.per_core, 0), (0, asked.per_core))):
-        with load(there, OTHERS[asked.others]):
+        with load(there, STEADY_LOADS[asked.others]):
             states = [_state()]
             library = calibrated(folder / f"predictions-{number}", asked.seconds)
             states.append(_state())
         asked_cases = [(text, scheduler) for text in PREDICTED for scheduler in SCHEDULERS]
         # In turn: runs of a case in one moment of the machine would be alike.
-        with load(here, OTHERS[asked.others]):
+        with load(here, STEADY_LOADS[asked.others]):
             rounds = [[cases.run(*case) for case in asked_cases] for _ in range(asked.repetitions)]
             states.append(_state())
         alone: list[float] = []
@@ -285,7 +285,7 @@ class Judged(NamedTuple):
 def coverage(folder: Path, asked: argparse.Namespace) -> None:
     """Count the runs that are inside their intervals."""
     cases = Cases()
-    steady, restless = OTHERS[asked.others], (RESTLESS,)
+    steady, restless = STEADY_LOADS[asked.others], (RESTLESS,)
     regimes = {
         "calm": ((0, steady), (0, steady)),
         "steady load": ((1, steady), (1, steady)),
@@ -443,7 +443,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of models and of commands")
     parser.add_argument("--seed", type=int, default=0, help="of the sizes of commands")
     parser.add_argument("--seconds", type=float, default=20.0, help="of a calibration")
-    parser.add_argument("--others", choices=OTHERS, default="loops", help="programs of the load")
+    parser.add_argument("--others", choices=STEADY_LOADS, default="loops", help="of a load")
     parser.add_argument("--per-core", type=int, default=2, help="processes of the load")
     parser.add_argument("--repetitions", type=int, default=5, help="of a native run")
     parser.add_argument("--runs", type=int, default=150, help="of a regime")

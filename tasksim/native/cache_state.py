@@ -11,17 +11,15 @@ each, tasks that never lost their cores took 4 to 15 % longer.
 from __future__ import annotations
 
 import threading
+from math import exp
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from tasksim.core.interface import functions
-from tasksim.native.idle_notes import note, noted
+from tasksim.native.idle_notes import least
 from tasksim.run.crowding import UNKNOWN_CACHES, CacheState
-
-if TYPE_CHECKING:
-    from tasksim.base.arrays import Floats
 
 __all__ = ["cache_state"]
 
@@ -45,11 +43,8 @@ MAX_MEDIANS: Final = 4.0
 NOTE_NAME: Final = "reads"
 """Name of the notes of the least times of reads."""
 
-_found: list[tuple[float, float, Floats]] = []
-"""Of this process's measurements, the time, the displaced share, and the times of reads of near and
-of far data in seconds."""
-_least_s = np.full(2, np.inf)
-"""Least times of such reads in this process, where notes have no place."""
+_found: list[tuple[float, float, float]] = []
+"""Of this process's measurements, the time, the displaced share and the log of the read ratio."""
 _measuring = threading.Lock()
 """Held by the thread that measures: the others need no measurement of their own."""
 
@@ -72,16 +67,15 @@ def cache_state() -> CacheState:
                 return UNKNOWN_CACHES
             _found[:] = [each for each in _found if now_s < each[0] + VALID_S]
             _found.append((now_s, *measured))
-        _, shares, reads_s = zip(*_found, strict=True)
-        longer = np.log(np.array(reads_s) / _least_s).mean()
+        _, shares, longer = zip(*_found, strict=True)
         return CacheState(
             displaced_share=(sum(shares) + EXPECTED_SHARE) / (len(shares) + 1),
-            read_ratio=max(float(np.exp(longer)), 1.0),
+            read_ratio=exp(sum(longer) / len(longer)),
         )
 
 
-def _measured() -> tuple[float, Floats] | None:
-    """Return the displaced share and the times of reads at this moment; None: unknown."""
+def _measured() -> tuple[float, float] | None:
+    """Return the displaced share and the log of the read ratio at this moment; None: unknown."""
     core = functions()
     if core is None:
         return None
@@ -97,15 +91,5 @@ def _measured() -> tuple[float, Floats] | None:
     share = float(np.clip((after_pause_s - near_s) / (far_s - near_s), 0.0, 1.0))
     # Others may keep the memory busy for a part of the reads.
     uninterrupted_s = np.minimum(seconds, MAX_MEDIANS * middle_s)
-    reads_s = np.exp(np.log(uninterrupted_s).mean(axis=0))[[0, 2]]
-    _note_least(reads_s)
-    return share, reads_s
-
-
-def _note_least(reads_s: Floats) -> None:
-    """Keep the least times of reads, in this process and for later ones."""
-    note(NOTE_NAME, reads_s[np.newaxis])
-    before_s = noted(NOTE_NAME, (1, 2))
-    np.minimum(_least_s, reads_s, out=_least_s)
-    if before_s is not None:
-        np.minimum(_least_s, before_s[0], out=_least_s)
+    near_and_far_s = np.exp(np.log(uninterrupted_s).mean(axis=0, keepdims=True))[:, [0, 2]]
+    return share, float(np.log(near_and_far_s / least(NOTE_NAME, near_and_far_s)).mean())

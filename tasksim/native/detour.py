@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.core.interface import functions
-from tasksim.native.idle_notes import note, noted
+from tasksim.native.idle_notes import least
 from tasksim.native.this_machine import cores_for, is_virtual, pin_thread
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ _tried_s: dict[tuple[int, ...], float] = {}
 """Cores -> time of this process's last measurement."""
 _found: dict[tuple[int, ...], tuple[float, float]] = {}
 """Cores -> time and result of the last one that told something."""
-_least_s: dict[tuple[int, ...], Floats] = {}
-"""Cores -> least time of a pass between neighbours, in seconds: without a place for notes, that of
-this process."""
 _measuring = threading.Lock()
 """Held by the thread that measures: passes of another would make its own longer."""
 
@@ -82,13 +79,7 @@ def _measured(cores: tuple[int, ...]) -> float | None:
     known = np.isfinite(pass_s)
     if not known.any():
         return None
-    name = "passes " + ",".join(map(str, cores))
-    note(name, pass_s[:, np.newaxis])
-    before = noted(name, (len(pairs), 1))
-    least_s = np.minimum(pass_s, _least_s.get(cores, np.inf))
-    if before is not None:
-        least_s = np.minimum(least_s, before[:, 0])
-    _least_s[cores] = least_s
+    least_s = least("passes " + ",".join(map(str, cores)), pass_s[:, np.newaxis])[:, 0]
     return float((pass_s - least_s)[known].mean())
 
 

@@ -24,7 +24,7 @@ from tasksim.native.this_machine import processor
 if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
 
-__all__ = ["note", "noted"]
+__all__ = ["least", "note", "noted"]
 
 MIN_CHANGE: Final = 0.01
 """Smallest relative difference of values that is worth a note."""
@@ -39,6 +39,8 @@ BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 _NO_NOTES: Final = (TasksimError, OSError, ValueError, RuntimeError)
 """Errors of a file that is not there, or is no JSON, and of a user without a home."""
+_least: dict[str, Floats] = {}
+"""Name -> smallest values that this process has seen, which count where notes have no place."""
 
 
 def noted(name: str, shape: tuple[int, int]) -> Floats | None:
@@ -67,6 +69,14 @@ def note(name: str, values: Floats) -> None:
             name: each for name, each in notes.items() if max(_days_of(each), default="") > oldest
         }
         write_text(path, json.dumps(used, indent=1) + "\n", force=True)
+
+
+def least(name: str, values: Floats) -> Floats:
+    """Note *values*, a table, under *name*; return the smallest that any process has seen."""
+    note(name, values)
+    found = [values, _least.get(name), noted(name, values.shape)]
+    _least[name] = np.min([each for each in found if each is not None], axis=0)
+    return _least[name]
 
 
 def _path() -> Path:

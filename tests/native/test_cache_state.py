@@ -10,6 +10,7 @@ from compiled_core import needs_core
 
 from tasksim.core.interface import functions
 from tasksim.native import cache_state as module
+from tasksim.native import idle_notes
 from tasksim.native.cache_state import EXPECTED_SHARE, READS_PER_MEASUREMENT, cache_state
 from tasksim.native.idle_notes import note
 from tasksim.run.crowding import UNKNOWN_CACHES
@@ -35,7 +36,7 @@ def core(monkeypatch, tmp_path):
     """Return the core of a user who has run nothing so far."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(module, "_found", [])
-    monkeypatch.setattr(module, "_least_s", np.full(2, np.inf))
+    monkeypatch.setattr(idle_notes, "_least", {})
     monkeypatch.setattr(module, "functions", lambda: found)
     found = Core()
     return found

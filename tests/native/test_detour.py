@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from compiled_core import needs_core
 
-from tasksim.native import detour
+from tasksim.native import detour, idle_notes
 from tasksim.native.detour import INTERVAL_S, VALID_S, detour_s
 from tasksim.native.idle_notes import note
 from tasksim.native.this_machine import usable_cores
@@ -43,7 +43,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setattr(detour, "_pass_times_s", found.pass_times_s)
     monkeypatch.setattr(detour, "_found", {})
     monkeypatch.setattr(detour, "_tried_s", {})
-    monkeypatch.setattr(detour, "_least_s", {})
+    monkeypatch.setattr(idle_notes, "_least", {})
     monkeypatch.setattr(detour, "functions", lambda: "a core")
     monkeypatch.setattr(detour, "is_virtual", lambda: True)
     monkeypatch.setattr(detour, "cores_for", lambda n: list(range(5)) if n <= 5 else None)
@@ -62,7 +62,7 @@ def test_a_detour_is_the_time_beyond_the_least(machine):
 def test_later_processes_know_the_least(machine, tmp_path):
     detour_s(2)
     assert "passes 0,1" in (tmp_path / "tasksim" / "idle-states.json").read_text()
-    detour._least_s.clear()
+    idle_notes._least.clear()
     machine.later(FAR_S)
     assert detour_s(2) == pytest.approx(FAR_S - NEAR_S)
 
